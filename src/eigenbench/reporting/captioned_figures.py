@@ -95,20 +95,19 @@ def ranking_figures(ranks: SuiteRanks) -> list[CaptionedFigure]:
 
 def confusion_figures(groups: Sequence[RunGroup], board: pd.DataFrame, anchor: str) -> list[CaptionedFigure]:
     """Draw the confusion matrices of the two best methods, where these are small."""
-    found: list[CaptionedFigure] = []
-    for group in in_order(board[board["rank"].notna()], groups):
-        matrix = group.finished[0].confusion if group.finished else None
-        if matrix and 0 < len(matrix.labels) <= MAX_CONFUSION_CLASSES:
-            found += drawn(
-                f"{anchor}-confusion-{len(found) + 1}",
-                exhibit_plots.confusion_drawing(matrix),
-                f"Confusion of {group.title}, seed {group.finished[0].seed}: dark fields are the most "
-                "frequent mistakes of a class.",
-                f"Confusion matrix of {group.title}. {_mistakes(matrix)}",
-            )
-        if len(found) == 2:
-            break
-    return found
+    ranked = in_order(board[board["rank"].notna()], groups)
+    first = [(group, group.finished[0].confusion) for group in ranked if group.finished]
+    small = [(group, one) for group, one in first if one and 0 < len(one.labels) <= MAX_CONFUSION_CLASSES]
+    return [
+        CaptionedFigure(
+            f"{anchor}-confusion-{place}",
+            exhibit_plots.confusion_drawing(matrix),
+            f"Confusion of {group.title}, seed {group.finished[0].seed}: dark fields are the most frequent "
+            "mistakes of a class.",
+            f"Confusion matrix of {group.title}. {_mistakes(matrix)}",
+        )
+        for place, (group, matrix) in enumerate(small[:2], start=1)
+    ]
 
 
 def _mistakes(matrix: Confusion) -> str:

@@ -46,7 +46,6 @@ ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
 #: An identifier of this form names the method of an element, and the text under the pointer.
 _HOVER = re.compile(r"hover:(\S*) (.*)")
 
-Draw = Callable[[Figure], None]
 MarkerStyle = dict[str, Any]
 
 _STYLE: dict[Any, Any] = {
@@ -80,7 +79,7 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 class Drawing:
     """A picture before it is drawn: ``draw`` fills a Matplotlib figure of ``size`` (width, height) inches."""
 
-    draw: Draw
+    draw: Callable[[Figure], None]
     size: tuple[float, float]
 
     def svg(self, key: str) -> Markup:

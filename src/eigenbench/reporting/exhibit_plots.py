@@ -119,16 +119,8 @@ def _histogram(exhibit: Histogram) -> Drawing:
             axes.stairs(heights, exhibit.edges, linewidth=1.4, **style)
         if exhibit.marker is not None:
             axes.axvline(exhibit.marker, color=INK, linewidth=1.0, linestyle=(0, (4, 2)))
-            place = (exhibit.marker, 1.0)
-            axes.annotate(
-                f"{exhibit.marker:.4g}",
-                place,
-                (3, -1),
-                ("data", "axes fraction"),
-                "offset points",
-                va="top",
-                fontsize=8,
-            )
+            text, place, unit = f"{exhibit.marker:.4g}", (exhibit.marker, 1.0), ("data", "axes fraction")
+            axes.annotate(text, place, (3, -1), unit, "offset points", va="top", fontsize=8)
         axes.set_xlabel(_wrapped(exhibit.x_label))
         axes.set_ylabel("density")
         axes.set_ylim(bottom=0)

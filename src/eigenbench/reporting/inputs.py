@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,11 +48,13 @@ def read_inputs(
     """
     plans = {path: load_plan(path) for path in suite_paths}
     unreadable: list[str] = []
-    for path in _other_suites(all_suites_in, results_dir, {plan.suite.name for plan in plans.values()}):
-        try:
-            plans[path] = load_plan(path)
-        except SuiteError as error:
-            unreadable.append(str(error))
+    known = {plan.suite.name for plan in plans.values()}
+    for path in suite_files(all_suites_in) if all_suites_in else ():
+        if path.stem not in known and any((results_dir / path.stem).glob("**/record.json")):
+            try:
+                plans[path] = load_plan(path)
+            except SuiteError as error:
+                unreadable.append(str(error))
     records = []
     for run in (run for plan in plans.values() for run in plan.runs):
         path = results_dir / run.record
@@ -77,10 +79,3 @@ def _warn_of_older_code(plan: SuitePlan, records: Iterable[Record]) -> None:
             f"{name}: {older} of {len(made)} records were made by older code than is installed; run "
             f"`snakemake {name}` to make them again"
         )
-
-
-def _other_suites(folder: Path | None, results_dir: Path, known: Iterable[str]) -> Iterator[Path]:
-    """Return the suite files of a folder that are not known yet and have records."""
-    for path in suite_files(folder) if folder else ():
-        if path.stem not in known and any((results_dir / path.stem).glob("**/record.json")):
-            yield path

@@ -83,9 +83,8 @@ def leaderboard_of_groups(
     table = pd.DataFrame(lines, columns=list(COLUMNS))
     table[list(STANDINGS)] = standings(groups, metric, lower=lower)
     scores, checks = scaled_scores(spec, groups), check_results(spec, groups)
-    table["grid_edge"] = [
-        "" if "grid_edge" in spec.silence else edge_note(group.finished) for group in groups
-    ]
+    silent = "grid_edge" in spec.silence
+    table["grid_edge"] = ["" if silent else edge_note(group.finished) for group in groups]
     table["scaled_score"] = [scores.get(group.label, math.nan) for group in groups]
     table["checks"] = [
         "; ".join(f"{check.code}: {check.text}" for check in checks if check.label == group.label)

@@ -162,11 +162,8 @@ def deviations_table(suite: Suite) -> ShownTable:
 
 def environments_table(records: Iterable[Record]) -> ShownTable | None:
     """Describe the machines and versions of the runs, most frequent first; None without any."""
-    texts = Counter(
-        record.environment.model_dump_json(exclude={"gemm_gflops"})
-        for record in records
-        if record.environment
-    )
+    known = (record.environment for record in records if record.environment)
+    texts = Counter(environment.model_dump_json(exclude={"gemm_gflops"}) for environment in known)
     rows = []
     for text, number in sorted(texts.items(), key=lambda item: (-item[1], item[0])):
         found = json.loads(text)

@@ -8,7 +8,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import jinja2
 from markupsafe import Markup
@@ -16,16 +15,9 @@ from markupsafe import Markup
 from eigenbench.atomic_files import replacing_entries
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record
-from eigenbench.reporting import (
-    ReportError,
-    display_names,
-    formatting,
-    leaderboard,
-    page_tables,
-    run_tables,
-    sections,
-)
+from eigenbench.reporting import ReportError, formatting, leaderboard, page_tables, run_tables, sections
 from eigenbench.reporting.csv_files import results_csv
+from eigenbench.reporting.display_names import dataset_name, label_name
 from eigenbench.reporting.figures import LARGEST_RATIO
 from eigenbench.reporting.parameters import searches_csv
 from eigenbench.reporting.published import DAGGER, comparison_csv, verdict_counts
@@ -126,21 +118,18 @@ def _environment(files: run_tables.RunFiles) -> jinja2.Environment:
     )
     environment.filters |= {
         "count": formatting.count,
-        "dataset_name": display_names.dataset_name,
+        "dataset_name": dataset_name,
         "first_sentence": lambda text: re.split(r"[.:]( |$)", text)[0],
-        "label_name": display_names.label_name,
+        "label_name": label_name,
         "probability": formatting.probability,
         "sentence": formatting.sentence,
     }
     environment.globals |= {
-        "bar": _bar,
-        "check_notes": leaderboard.check_notes,
-        "comparison_notes": leaderboard.comparison_notes,
         "dagger": DAGGER,
-        "edge_notes": leaderboard.edge_notes,
         "files": files,
         "infinity": math.inf,
         "largest_ratio": LARGEST_RATIO,
+        "leaderboard": leaderboard,
         "machines": MachineCounts(),
         "metric_style": formatting.metric_style,
         "page_tables": page_tables,
@@ -153,11 +142,3 @@ def _environment(files: run_tables.RunFiles) -> jinja2.Environment:
 def _shade(ratio: float) -> str:
     """Return the shade of a ratio to the best, from 0 to 1."""
     return f"{min(1.0, max(0.0, math.log(max(ratio, 1e-9)) / math.log(LARGEST_RATIO))):.2f}"
-
-
-def _bar(line: Any, n_competitors: int) -> str:
-    """Return the places of a mean rank and its interval on the width of a cell, for the style sheet."""
-    ranks = {"low": line["rank_low"], "mean": line["mean_rank"], "high": line["rank_high"]}
-    return "; ".join(
-        f"--{key}: {100 * (rank - 1) / max(1, n_competitors - 1):.1f}%" for key, rank in ranks.items()
-    )

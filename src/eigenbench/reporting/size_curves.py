@@ -143,8 +143,7 @@ def _draw_ratios(
 def _values(line: _Line) -> str:
     """Name the values of a line, of some steps where there are many, and the sizes without a result."""
     every = max(1, math.ceil(len(line.steps) / _MAX_STEP_TICKS))
-    named = list(zip(line.steps, line.estimates, strict=True))[::every]
-    texts = [f"{found.mean:.4g} at {step:,}" for step, found in named]
+    texts = [f"{mean:.4g} at {step:,}" for step, mean in line.means[::every].items()]
     return ", ".join([*texts, *(f"failed at {size:,} (×)" for size in line.failed)])
 
 

@@ -114,10 +114,10 @@ def leaderboard_text(
     shown = leaderboard_table("", name, board, groups)
     if board[["mean", "tied"]].isna().all(axis=None):
         return Group(Text(shown.title), Text("No run has a record yet.", style="dim"))
+    notes = list(map(Text, leaderboard_notes(board)))
     if limit is not None and limit < len(board):
-        rest = Text(f"and {len(board) - limit} more", style="dim")
-        return Group(Text(shown.title), _in_columns(shown, 5, {2}, limit), rest)
-    return Group(Text(shown.title), _in_columns(shown, 5, {2}), *map(Text, leaderboard_notes(board)))
+        notes = [Text(f"and {len(board) - limit} more", style="dim")]
+    return Group(Text(shown.title), _in_columns(shown, 5, {2}, limit), *notes)
 
 
 def _in_columns(
