@@ -65,19 +65,16 @@ def rank_claim_support(
     table = complete_table(errors)
     first, second = table[better].to_numpy(), table[worse].to_numpy()
     rivals = table.drop(columns=[better, worse]).to_numpy()
-    own = np.sign(_differences(first, second))
-    moves = (
-        np.sign(_differences(first[:, None], rivals)) - np.sign(_differences(second[:, None], rivals))
-    ) / 2
+    own = _signs(first, second)
+    moves = (_signs(first[:, None], rivals) - _signs(second[:, None], rivals)) / 2
     everything = np.vstack([np.full(len(table), 1 / len(table)), _resample_weights(len(table), n_resamples)])
     worst = everything @ own + np.maximum(0, everything @ moves).sum(axis=1)
     return float(np.mean(worst[1:] < -1e-9)) if worst[0] < -1e-9 else 0.0
 
 
-def _differences(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Subtract errors; two failures are alike."""
-    with np.errstate(invalid="ignore"):
-        return np.nan_to_num(first - second, nan=0.0, posinf=np.inf, neginf=-np.inf)
+def _signs(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the signs of differences of errors; two failures are alike."""
+    return np.subtract(first > second, first < second, dtype=np.float64)
 
 
 def _resample_weights(n_datasets: int, n_resamples: int) -> NDArray[np.float64]:
