@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import t
 
 from eigenbench.bench.jobs.plan import plan_suite
-from eigenbench.bench.records.record import Failure
+from eigenbench.bench.records.record import Confusion, Failure
 from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.reporting.csv_files import results_csv
 from eigenbench.reproduction.receipt import Receipt
@@ -84,6 +84,17 @@ def test_the_log_loss_has_the_noise_of_the_stored_probabilities(compare, records
         np.savez(folder / "predictions.npz", probability=probability)
         run = compare([*others, changed(gem, test_log_loss=0.1 + moved)]).runs[-1]
         assert run.values["test_log_loss"].verdict == verdict
+
+
+def test_the_balanced_error_has_the_noise_of_the_confusion_matrix(compare, records, reference_dir):
+    *others, gem = records
+    (reference_dir / "results.csv").write_text(results_csv([*others, changed(gem, test_balanced_error=0.25)]))
+    half_width = 1.959964 * math.sqrt(2) * math.sqrt(0.1 * 0.9 / 100 + 0.4 * 0.6 / 50) / 2
+    confusion = Confusion(labels=["a", "b"], matrix=[[90, 10], [20, 30]])
+    for share, verdict in ((0.99, "within noise"), (1.01, "different")):
+        moved = changed(gem, test_balanced_error=0.25 + share * half_width)
+        run = compare([*others, moved.model_copy(update={"confusion": confusion})]).runs[-1]
+        assert run.values["test_balanced_error"].verdict == verdict
 
 
 def test_noise_that_nothing_tells_decides_only_where_nothing_else_does(compare, records, reference_dir):
