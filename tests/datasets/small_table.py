@@ -2,7 +2,11 @@
 
 import hashlib
 
+import pytest
+
+from eigenbench.datasets import DatasetUnavailable, fetch
 from eigenbench.datasets.catalogue import Catalogue
+from eigenbench.datasets.storage import prepared_folder, raw_folder, resolve_data_dir
 
 TABLE = b"".join(b"%d,%d,%s\n" % (i, i * i % 7, b"xyz"[i % 3 : i % 3 + 1]) for i in range(30))
 
@@ -30,3 +34,34 @@ def table_entry(*sources: dict, content: bytes = TABLE, **changes) -> dict:
 
 def catalogue_of(**entries: dict) -> Catalogue:
     return Catalogue.model_validate({"path": "test.yaml", "datasets": entries})
+
+
+def raw():
+    """Return the folder of the table as its sources give it."""
+    return raw_folder(resolve_data_dir(), "t")
+
+
+def prepared():
+    """Return the folder of its arrays."""
+    return prepared_folder(resolve_data_dir(), "t")
+
+
+def fetch_table(*sources: dict, **changes):
+    return fetch("t", catalogue=catalogue_of(t=table_entry(*sources, **changes)), progress=False)
+
+
+def why_not(*sources: dict, **changes):
+    """Return why none of the sources gives the table, which leaves nothing behind."""
+    with pytest.raises(DatasetUnavailable) as caught:
+        fetch_table(*sources, **changes)
+    assert not list(raw().iterdir())
+    return caught.value.reasons
+
+
+def fetch_two(contents: dict[str, bytes], source_of):
+    """Fetch two tables, each from the source that a function gives for its name."""
+    files = {
+        name: {"sha256": sha256(data), "bytes": len(data), "sources": [source_of(name)]}
+        for name, data in contents.items()
+    }
+    return fetch_table(files=files, parts={"all": list(files)})

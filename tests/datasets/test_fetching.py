@@ -12,7 +12,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from small_table import TABLE, catalogue_of, sha256, table_entry
+from small_table import TABLE, catalogue_of, fetch_table, raw, sha256, table_entry
 
 from eigenbench.datasets import (
     DatasetUnavailable,
@@ -28,16 +28,8 @@ from eigenbench.datasets.storage import raw_folder, resolve_data_dir
 pytestmark = pytest.mark.workflow
 
 
-def folder():
-    return raw_folder(resolve_data_dir(), "t")
-
-
 def names():
-    return sorted(path.name for path in folder().iterdir())
-
-
-def fetch_table(*sources, **changes):
-    return fetch("t", catalogue=catalogue_of(t=table_entry(*sources, **changes)), progress=False)
+    return sorted(path.name for path in raw().iterdir())
 
 
 @pytest.fixture
@@ -51,7 +43,7 @@ def test_sources_are_tried_in_order(table_in_mirror, web):
     url = {"url": f"{web.url}/table.csv"}
     assert fetch_table(table_in_mirror, url).files[0].kind == "mirror"
     assert web.requested == []
-    (folder() / "table.csv").unlink()
+    (raw() / "table.csv").unlink()
     assert fetch_table({"mirror": "absent.csv"}, url, table_in_mirror).files[0].kind == "url"
 
 
@@ -60,7 +52,7 @@ def test_what_another_dataset_has_fetched_is_copied(table_in_mirror, mirror):
     first = fetch("u", catalogue=both, progress=False)
     (mirror / "table.csv").unlink()
     assert fetch("t", catalogue=both, progress=False).files == first.files
-    assert (folder() / "table.csv").read_bytes() == TABLE
+    assert (raw() / "table.csv").read_bytes() == TABLE
 
 
 @pytest.mark.parametrize("damaged", [TABLE[:-2] + b"q\n", TABLE + b"1,2,x\n", None])
@@ -72,7 +64,7 @@ def test_a_file_of_another_dataset_that_has_changed_is_not_copied(table_in_mirro
     if damaged is not None:
         other.write_bytes(damaged)
     fetch("t", catalogue=both, progress=False)
-    assert (folder() / "table.csv").read_bytes() == TABLE
+    assert (raw() / "table.csv").read_bytes() == TABLE
     assert names() == ["manifest.json", "table.csv"]
 
 
@@ -99,32 +91,32 @@ def test_all_reasons_and_all_remedies_are_listed(mirror):
         fetch_table({"mirror": "a.csv"}, {"mirror": "b.csv"})
     message = str(caught.value)
     assert message.index("a.csv") < message.index("b.csv")
-    for part in ("'t'", "EIGENBENCH_MIRROR", "package index", str(folder() / "table.csv")):
+    for part in ("'t'", "EIGENBENCH_MIRROR", "package index", str(raw() / "table.csv")):
         assert part in message
     assert names() == []
 
 
 def test_a_second_fetch_changes_nothing_and_asks_no_source(table_in_mirror, mirror):
     first = fetch_table(table_in_mirror)
-    before = (folder() / "manifest.json").stat().st_mtime_ns
+    before = (raw() / "manifest.json").stat().st_mtime_ns
     (mirror / "table.csv").unlink()
     assert fetch_table(table_in_mirror) == first
-    assert (folder() / "manifest.json").stat().st_mtime_ns == before
-    assert Manifest.model_validate_json((folder() / "manifest.json").read_bytes()) == first
+    assert (raw() / "manifest.json").stat().st_mtime_ns == before
+    assert Manifest.model_validate_json((raw() / "manifest.json").read_bytes()) == first
 
 
 @pytest.mark.parametrize("damaged", [TABLE[:-1], b"", TABLE.replace(b"1", b"2")])
 def test_a_truncated_or_altered_file_is_replaced(table_in_mirror, damaged):
     fetch_table(table_in_mirror)
-    (folder() / "table.csv").write_bytes(damaged)
+    (raw() / "table.csv").write_bytes(damaged)
     fetch_table(table_in_mirror)
-    assert (folder() / "table.csv").read_bytes() == TABLE
+    assert (raw() / "table.csv").read_bytes() == TABLE
 
 
 def test_a_file_placed_by_hand_is_used():
-    folder().mkdir(parents=True)
-    (folder() / "table.csv").write_bytes(TABLE)
-    (folder() / "manifest.json").write_text('{"dataset": "t", "fi')
+    raw().mkdir(parents=True)
+    (raw() / "table.csv").write_bytes(TABLE)
+    (raw() / "manifest.json").write_text('{"dataset": "t", "fi')
     assert fetch_table({"mirror": "absent.csv"}).files[0].kind == "found"
 
 
@@ -138,7 +130,7 @@ def test_a_supplied_file_needs_no_sum_and_a_second_fetch_keeps_it(mirror):
     source = {"mirror": "table.csv.gz", "decode": ["gzip"]}
     first = fetch_supplied(source)
     assert (first.files[0].sha256, first.files[0].bytes) == (sha256(TABLE), len(TABLE))
-    assert (folder() / "table.csv").read_bytes() == TABLE
+    assert (raw() / "table.csv").read_bytes() == TABLE
     assert fetch_supplied(source) == first
 
 
@@ -250,11 +242,11 @@ def test_kill_during_a_download_leaves_nothing_that_looks_complete(web, tmp_path
     assert [name for name in names() if not name.startswith(".partial-")] == []
     web.pages["/table.csv"] = (TABLE, len(TABLE))
     fetch_table({"url": f"{web.url}/table.csv"})
-    assert (folder() / "table.csv").read_bytes() == TABLE
+    assert (raw() / "table.csv").read_bytes() == TABLE
 
 
 def test_leftovers_of_killed_runs_are_removed_after_a_day(table_in_mirror):
-    old, new = folder() / ".partial-old", folder() / ".partial-new"
+    old, new = raw() / ".partial-old", raw() / ".partial-new"
     old.mkdir(parents=True)
     (old / "download").write_bytes(b"half")
     new.write_bytes(b"another run is writing this")

@@ -29,6 +29,10 @@ def rows():
     return (rng.normal(size=(len(y), D)) + np.eye(10, D)[y]).astype(np.float32), y
 
 
+def files_of(pattern):
+    return {part: {"sources": [{"partitions": pattern.format(part)}]} for part in ("train", "test")}
+
+
 def entry(ending="npy", target=None, **changes):
     form = {"reader": "partitions"} | ({} if target is None else {"target": target})
     return {
@@ -36,9 +40,7 @@ def entry(ending="npy", target=None, **changes):
         "format": form,
         "parts": {"train": ["train"], "test": ["test"]},
         "expect": {"rows": {"train": N_TRAIN, "test": N_TEST}, "features": D, "classes": 4},
-        "files": {
-            part: {"sources": [{"partitions": f"rows/{part}-*.{ending}"}]} for part in ("train", "test")
-        },
+        "files": files_of(f"rows/{{}}-*.{ending}"),
     } | changes
 
 
@@ -118,10 +120,7 @@ def test_partitions_behind_a_url(rows, tmp_path):
     for name, X, y in parts(rows):
         with store.open(f"/catalogued/{name}.npy", "wb") as stream:
             np.save(stream, np.column_stack([X, y]))
-    files = {
-        part: {"sources": [{"partitions": f"memory://catalogued/{part}-*.npy"}]} for part in ("train", "test")
-    }
-    own.written(own=entry(files=files)).prepare()
+    own.written(own=entry(files=files_of("memory://catalogued/{}-*.npy"))).prepare()
     assert own.current()
     assert_same_sums(ClassMoments.of_partitions(open_prepared(own.prepared).X_train), rows)
     with store.open("/catalogued/train-0.npy", "ab") as stream:
@@ -206,18 +205,14 @@ def test_a_damaged_file_is_named(tables):
 
 
 def test_a_file_in_both_parts_is_refused(arrays):
-    files = {
-        "train": {"sources": [{"partitions": "rows/*.npy"}]},
-        "test": {"sources": [{"partitions": "rows/test-*.npy"}]},
-    }
+    files = files_of("rows/{}-*.npy") | {"train": {"sources": [{"partitions": "rows/*.npy"}]}}
     with pytest.raises(MalformedData, match=r"test-6\.npy is for training and for the test"):
         arrays.written(own=entry(files=files)).prepare()
 
 
 def test_a_pattern_without_files_makes_the_dataset_unavailable(arrays):
-    files = {part: {"sources": [{"partitions": f"elsewhere/{part}-*"}]} for part in ("train", "test")}
     with pytest.raises(DatasetUnavailable, match=r"no file .*elsewhere"):
-        arrays.written(own=entry(files=files)).prepare()
+        arrays.written(own=entry(files=files_of("elsewhere/{}-*"))).prepare()
 
 
 @pytest.mark.parametrize(
@@ -227,10 +222,7 @@ def test_a_pattern_without_files_makes_the_dataset_unavailable(arrays):
         ({"target": "multilabel"}, "dense float32 rows"),
         ({"missing": True}, "dense float32 rows"),
         ({"format": {"reader": "arrays"}}, "go together"),
-        (
-            {"files": {"train": {"sources": [{"path": "a"}]}, "test": {"sources": [{"path": "b"}]}}},
-            "together",
-        ),
+        ({"files": {part: {"sources": [{"path": part}]} for part in ("train", "test")}}, "together"),
         ({"files": {"train": {"sources": [{"partitions": "../x"}]}}}, "neither a path"),
     ],
 )

@@ -10,14 +10,9 @@ import textwrap
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from small_table import TABLE, catalogue_of, sha256, table_entry
+from small_table import TABLE, catalogue_of, prepared, raw, sha256, table_entry
 
 from eigenbench.datasets import Card, InsufficientSpace, MalformedData, open_prepared, prepare
-from eigenbench.datasets.storage import prepared_folder, raw_folder, resolve_data_dir
-
-
-def folder():
-    return prepared_folder(resolve_data_dir(), "t")
 
 
 @pytest.fixture
@@ -46,7 +41,7 @@ OFFICIAL = {
 
 def test_the_arrays_are_the_table(make):
     card = make()
-    X, y = np.load(folder() / "X_all.npy"), np.load(folder() / "y_all.npy")
+    X, y = np.load(prepared() / "X_all.npy"), np.load(prepared() / "y_all.npy")
     table = [line.split(b",") for line in TABLE.splitlines()]
     np.testing.assert_array_equal(X, np.array([row[:2] for row in table], dtype=np.float32))
     assert [card.classes[code].encode() for code in y] == [row[2] for row in table]
@@ -60,25 +55,25 @@ def test_the_card_describes_data_files_and_arrays(make):
     assert card.sources[0].sha256 == sha256(TABLE)
     assert (card.sources[0].kind, card.sources[0].source) == ("mirror", "table.csv")
     for name, record in card.arrays.items():
-        data = (folder() / name).read_bytes()
+        data = (prepared() / name).read_bytes()
         assert (record.sha256, record.bytes) == (sha256(data), len(data))
-        assert record.shape == np.load(folder() / name).shape
-    assert Card.model_validate(json.loads((folder() / "card.json").read_text())) == card
+        assert record.shape == np.load(prepared() / name).shape
+    assert Card.model_validate(json.loads((prepared() / "card.json").read_text())) == card
 
 
 def test_preparing_again_changes_nothing_and_needs_no_raw_file(make):
     card = make()
-    before = {path.name: path.stat().st_mtime_ns for path in folder().iterdir()}
-    (raw_folder(resolve_data_dir(), "t") / "table.csv").unlink()
+    before = {path.name: path.stat().st_mtime_ns for path in prepared().iterdir()}
+    (raw() / "table.csv").unlink()
     assert make() == card
-    assert {path.name: path.stat().st_mtime_ns for path in folder().iterdir()} == before
-    assert not (raw_folder(resolve_data_dir(), "t") / "table.csv").exists()
+    assert {path.name: path.stat().st_mtime_ns for path in prepared().iterdir()} == before
+    assert not (raw() / "table.csv").exists()
 
 
 def test_another_recipe_prepares_again(make):
     make()
     card = make(dtype="uint8", scale=2.0, files={"table.csv": TABLE.replace(b"29,", b"255,")})
-    assert np.load(folder() / "X_all.npy").dtype == np.uint8
+    assert np.load(prepared() / "X_all.npy").dtype == np.uint8
     assert card.scale == 2.0
 
 
@@ -86,20 +81,20 @@ def test_refused_files_leave_the_finished_folder(make):
     card = make()
     with pytest.raises(MalformedData, match="3 classes"):
         make(expect={"rows": {"all": 30}, "features": 2, "classes": 4})
-    assert open_prepared(folder()).card == card
+    assert open_prepared(prepared()).card == card
 
 
 def test_an_official_split_shares_one_class_order(make):
     expect = {"rows": {"train": 3, "test": 2}, "features": 1, "classes": 4}
     card = make({"train": b"1,s10\n2,s2\n5,s11\n", "test": b"3,s1\n4,s10\n"}, expect=expect, **OFFICIAL)
     assert card.classes == ("s1", "s2", "s10", "s11")
-    assert np.load(folder() / "y_train.npy").tolist() == [2, 1, 3]
-    assert np.load(folder() / "y_test.npy").tolist() == [0, 2]
+    assert np.load(prepared() / "y_train.npy").tolist() == [2, 1, 3]
+    assert np.load(prepared() / "y_test.npy").tolist() == [0, 2]
 
 
 def test_the_first_rows_are_the_training_set(make):
     card = make(split={"kind": "first", "n_train": 21})
-    data = open_prepared(folder())
+    data = open_prepared(prepared())
     assert (card.n_train, card.n_test) == (21, 9)
     assert data.X_train[:, 0].tolist() == list(range(21))
     assert data.X_test[:, 0].tolist() == list(range(21, 30))
@@ -119,7 +114,7 @@ def test_a_sparse_multilabel_set(make):
         split={"kind": "first", "n_train": 2},
         expect={"rows": {"all": 3}, "features": 2, "classes": 2},
     )
-    data = open_prepared(folder())
+    data = open_prepared(prepared())
     assert isinstance(data.X_train, csr_array)
     np.testing.assert_array_equal(data.X_train.toarray(), [[2.5, 0], [0, 0]])
     np.testing.assert_array_equal(data.X_test.toarray(), [[0, -1]])
@@ -145,7 +140,7 @@ def make_hmc(make, test=HMC):
 
 def test_a_graph_of_the_labels_is_kept(make):
     assert "label_edges.npy" in make_hmc(make).arrays
-    data = open_prepared(folder())
+    data = open_prepared(prepared())
     assert data.label_edges.tolist() == [[0, 3], [1, 3], [2, 0], [2, 1]]
     assert data.classes == ["A", "B", "C"]
 
@@ -160,7 +155,7 @@ def test_a_value_that_is_not_finite_is_named_with_its_row(make, value):
     table = TABLE.replace(b"\n17,", b"\n" + value + b",")
     with pytest.raises(MalformedData, match=r"table\.csv, all, row 17: a NaN or infinite value"):
         make({"table.csv": table})
-    assert not folder().exists()
+    assert not prepared().exists()
 
 
 def test_an_infinite_value_in_sparse_rows_is_named_with_its_row(make):
@@ -199,7 +194,7 @@ def many_rows():
 
 def test_no_room_leaves_nothing_half_written(make, many_rows):
     make(**many_rows)
-    for path in folder().iterdir():
+    for path in prepared().iterdir():
         path.unlink()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (15_000, hard))
@@ -208,7 +203,7 @@ def test_no_room_leaves_nothing_half_written(make, many_rows):
             make(**many_rows)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert list(folder().iterdir()) == []
+    assert list(prepared().iterdir()) == []
     assert make(**many_rows).n_train == 1600
 
 
@@ -242,7 +237,7 @@ def test_kill_before_any_rename_leaves_nothing_that_looks_complete(make, mirror,
     result = subprocess.run([sys.executable, str(script)], stderr=subprocess.DEVNULL, check=False)
     assert result.returncode == -signal.SIGKILL
     with pytest.raises(MalformedData, match=r"card\.json"):
-        open_prepared(folder())
+        open_prepared(prepared())
     killed = make()
     assert killed.arrays == make().arrays
-    assert open_prepared(folder()).X_train.shape == (24, 2)
+    assert open_prepared(prepared()).X_train.shape == (24, 2)

@@ -5,12 +5,11 @@ import io
 import tarfile
 
 import pytest
-from small_table import TABLE, catalogue_of, sha256, table_entry
+from small_table import TABLE, fetch_two, sha256, why_not
 
-from eigenbench.datasets import DatasetUnavailable, SourceWarning, fetch
+from eigenbench.datasets import SourceWarning
 from eigenbench.datasets.archives import pack_tar
 from eigenbench.datasets.sources.remote import index_urls
-from eigenbench.datasets.storage import raw_folder, resolve_data_dir
 
 pytestmark = pytest.mark.workflow
 
@@ -49,26 +48,16 @@ def source(**changes):
     return {"sdist": "tinydata==1.0", "member": MEMBER, "archive_bytes": 10_000} | changes
 
 
-def why_not(*sources):
-    with pytest.raises(DatasetUnavailable) as caught:
-        fetch("t", catalogue=catalogue_of(t=table_entry(*sources)), progress=False)
-    assert not list(raw_folder(resolve_data_dir(), "t").iterdir())
-    return caught.value.reasons
-
-
 def test_two_members_of_one_download(index, web):
     other = TABLE.replace(b",", b";")
     index(sdist_of(**{"table.csv": TABLE, "other.csv": gzip.compress(other, mtime=0)}))
 
-    def raw(data, **changes):
-        return {"sha256": sha256(data), "bytes": len(data), "sources": [source(**changes)]}
-
-    files = {
-        "table.csv": raw(TABLE),
-        "other.csv": raw(other, member="tinydata-1.0/tinydata/other.csv", decode=["gzip"]),
-    }
-    entry = table_entry(files=files, parts={"all": list(files)})
-    manifest = fetch("t", catalogue=catalogue_of(t=entry), progress=False)
+    manifest = fetch_two(
+        {"table.csv": TABLE, "other.csv": other},
+        lambda name: source(
+            member=f"tinydata-1.0/tinydata/{name}", decode=["gzip"] if name == "other.csv" else []
+        ),
+    )
     assert [(file.kind, file.sha256) for file in manifest.files] == [
         ("sdist", sha256(TABLE)),
         ("sdist", sha256(other)),

@@ -10,25 +10,16 @@ import zipfile
 from importlib.resources import files
 
 import pytest
-from small_table import TABLE, catalogue_of, sha256, table_entry
+from small_table import TABLE, catalogue_of, fetch_table, fetch_two, raw, sha256, table_entry, why_not
 
-from eigenbench.datasets import DatasetUnavailable, fetch
+from eigenbench.datasets import fetch
 from eigenbench.datasets.archives import pack_tar
-from eigenbench.datasets.storage import raw_folder, resolve_data_dir
 
 pytestmark = pytest.mark.workflow
 
 
 def get(*sources, **changes):
-    manifest = fetch("t", catalogue=catalogue_of(t=table_entry(*sources, **changes)), progress=False)
-    return manifest.files[0], (raw_folder(resolve_data_dir(), "t") / "table.csv").read_bytes()
-
-
-def why_not(*sources, **changes):
-    with pytest.raises(DatasetUnavailable) as caught:
-        get(*sources, **changes)
-    assert not list(raw_folder(resolve_data_dir(), "t").iterdir())
-    return caught.value.reasons
+    return fetch_table(*sources, **changes).files[0], (raw() / "table.csv").read_bytes()
 
 
 def closed_port() -> int:
@@ -120,15 +111,10 @@ def test_package_missing_from_the_index_or_without_the_member(package_index):
 
 def test_package_downloads_one_wheel_once(package_index, capfd):
     package_index({"a.csv": TABLE, "b.csv": TABLE})
-    entry = table_entry()
+    sources = ({"package": "tinydata==1.0", "member": name} for name in ("a.csv", "b.csv"))
     file = {"sha256": sha256(TABLE), "bytes": len(TABLE)}
-    entry["parts"] = {"train": ["a.csv"], "test": ["b.csv"]}
-    entry["split"] = {"kind": "official"}
-    entry["expect"] = {"rows": {"train": 30, "test": 30}, "features": 2, "classes": 3}
-    entry["files"] = {
-        name: file | {"sources": [{"package": "tinydata==1.0", "member": name}]}
-        for name in ("a.csv", "b.csv")
-    }
+    files = {source["member"]: file | {"sources": [source]} for source in sources}
+    entry = table_entry(files=files, parts={"all": list(files)})
     fetch("t", catalogue=catalogue_of(t=entry))
     assert capfd.readouterr().err.count("downloading tinydata==1.0") == 1
 
@@ -149,7 +135,7 @@ def test_package_members_become_one_tar_whatever_archive_they_come_in(package_in
         {"mirror": "images.tar.xz", "decode": ["xz", "pack_tar"]},
     ):
         assert get(source, content=packed)[1] == packed
-        (raw_folder(resolve_data_dir(), "t") / "table.csv").unlink()
+        (raw() / "table.csv").unlink()
 
 
 def test_package_without_pip(package_index, monkeypatch):
@@ -185,21 +171,11 @@ def zipped(**members):
 
 
 def test_url_of_an_archive_is_downloaded_once_for_all_its_members(web):
-    other = TABLE.replace(b",", b";")
-    packed = zipped(train=TABLE, test=other)
+    contents = {"train.csv": TABLE, "test.csv": TABLE.replace(b",", b";")}
+    packed = zipped(**{name.partition(".")[0]: data for name, data in contents.items()})
     web.pages["/data.zip"] = (packed, len(packed))
-
-    def raw(name, data):
-        source = {"url": f"{web.url}/data.zip", "member": f"folder/{name}.csv", "archive_bytes": 10_000}
-        return {"sha256": sha256(data), "bytes": len(data), "sources": [source]}
-
-    entry = table_entry(
-        parts={"train": ["train.csv"], "test": ["test.csv"]},
-        split={"kind": "official"},
-        expect={"rows": {"train": 30, "test": 30}, "features": 2, "classes": 3},
-        files={"train.csv": raw("train", TABLE), "test.csv": raw("test", other)},
-    )
-    manifest = fetch("t", catalogue=catalogue_of(t=entry), progress=False)
+    source = {"url": f"{web.url}/data.zip", "archive_bytes": 10_000}
+    manifest = fetch_two(contents, lambda name: source | {"member": f"folder/{name}"})
     assert [record.kind for record in manifest.files] == ["url", "url"]
     assert manifest.files[0].source == f"{web.url}/data.zip folder/train.csv"
     assert web.requested == ["/data.zip"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_table import TABLE, catalogue_of, sha256, table_entry
+from small_table import TABLE, catalogue_of, prepared, raw, sha256, table_entry
 
 from eigenbench.datasets import (
     AlteredData,
@@ -17,18 +17,13 @@ from eigenbench.datasets import (
     prepare,
     verify_prepared,
 )
-from eigenbench.datasets.storage import prepared_folder, raw_folder, resolve_data_dir
 
 PREPARED = ["X_all.npy", "y_all.npy", "card.json"]
 EDITED = TABLE.replace(b"\n17,", b"\n99,")
 
 
-def folder():
-    return prepared_folder(resolve_data_dir(), "t")
-
-
 def raw_file():
-    return raw_folder(resolve_data_dir(), "t") / "table.csv"
+    return raw() / "table.csv"
 
 
 @pytest.fixture
@@ -42,7 +37,7 @@ def pinned(mirror):
 
 @pytest.mark.parametrize("name", PREPARED)
 def test_one_altered_byte_is_noticed_though_size_and_time_are_put_back(pinned, name):
-    path = folder() / name
+    path = prepared() / name
     times = path.stat()
     data = bytearray(path.read_bytes())
     before = sha256(data)
@@ -51,28 +46,28 @@ def test_one_altered_byte_is_noticed_though_size_and_time_are_put_back(pinned, n
         file.write(data)
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
     with pytest.raises(MalformedData, match=name) as caught:
-        verify_prepared(folder())
+        verify_prepared(prepared())
     if name != "card.json":
         assert isinstance(caught.value, AlteredData)
         for part in (str(path), before, sha256(data), "prepare the dataset again"):
             assert part in str(caught.value)
     assert not is_current("t", catalogue=pinned)
     prepare("t", catalogue=pinned, progress=False)
-    verify_prepared(folder())
+    verify_prepared(prepared())
     assert is_current("t", catalogue=pinned)
 
 
 def test_asking_writes_nothing(mirror):
     (mirror / "table.csv").write_bytes(TABLE)
     prepared_values(PLAIN)
-    files = [path for place in (folder(), raw_file().parent, mirror) for path in place.iterdir()]
+    files = [path for place in (prepared(), raw_file().parent, mirror) for path in place.iterdir()]
     for path in files:
         os.utime(path)
     before = [(path.read_bytes(), path.stat().st_mtime_ns) for path in files]
     assert is_current("t", catalogue=PLAIN)
-    (folder() / "X_all.npy").unlink()
+    (prepared() / "X_all.npy").unlink()
     assert not is_current("t", catalogue=PLAIN)
-    left = [path for place in (folder(), raw_file().parent, mirror) for path in place.iterdir()]
+    left = [path for place in (prepared(), raw_file().parent, mirror) for path in place.iterdir()]
     assert sorted(left) == sorted(path for path in files if path.name != "X_all.npy")
     for path, (content, time) in zip(files, before, strict=True):
         assert path.name == "X_all.npy" or (path.read_bytes(), path.stat().st_mtime_ns) == (content, time)
@@ -80,26 +75,26 @@ def test_asking_writes_nothing(mirror):
 
 @pytest.mark.parametrize("name", PREPARED)
 def test_a_missing_file_is_named(pinned, name):
-    (folder() / name).unlink()
+    (prepared() / name).unlink()
     with pytest.raises(MalformedData, match=rf"{name}.*missing.*prepare the dataset again"):
-        verify_prepared(folder())
+        verify_prepared(prepared())
     assert not is_current("t", catalogue=pinned)
 
 
 def test_the_card_does_not_depend_on_when_it_was_made(pinned):
-    before = (folder() / "card.json").read_bytes()
-    for path in (*folder().iterdir(), *raw_file().parent.iterdir()):
+    before = (prepared() / "card.json").read_bytes()
+    for path in (*prepared().iterdir(), *raw_file().parent.iterdir()):
         path.unlink()
     prepare("t", catalogue=pinned, progress=False)
-    assert (folder() / "card.json").read_bytes() == before
+    assert (prepared() / "card.json").read_bytes() == before
 
 
 def test_a_card_that_names_files_elsewhere_is_damaged(pinned, tmp_path):
-    card = json.loads((folder() / "card.json").read_text())
+    card = json.loads((prepared() / "card.json").read_text())
     card["arrays"]["../outside.npy"] = card["arrays"].pop("X_all.npy")
-    (folder() / "card.json").write_text(json.dumps(card))
+    (prepared() / "card.json").write_text(json.dumps(card))
     with pytest.raises(MalformedData, match="damaged"):
-        verify_prepared(folder())
+        verify_prepared(prepared())
 
 
 def test_another_recipe_is_not_current_and_a_missing_raw_file_with_a_known_sum_is(pinned):
@@ -122,7 +117,7 @@ EITHER = own_entry({"mirror": "table.csv"}, {"mirror": "table.csv.gz", "decode":
 
 def prepared_values(catalogue):
     prepare("t", catalogue=catalogue, progress=False)
-    return sorted(np.load(folder() / "X_all.npy")[:, 0].tolist())
+    return sorted(np.load(prepared() / "X_all.npy")[:, 0].tolist())
 
 
 @pytest.mark.parametrize(
