@@ -17,14 +17,17 @@ from eigenbench.methods.classifiers.row_weights import CLASS_WEIGHTS, with_class
 from eigenbench.methods.linalg.row_blocks import checked_weights, validated
 from eigenbench.methods.parameter_constraints import POSITIVE, Interval, StrOptions
 
+#: Kernel rows that LIBSVM keeps, in MB.
+_CACHE_MEGABYTES = 1000
+
 
 class SubsampledSVC(ClassifierMixin, BaseEstimator):
     """A support vector machine with the exact Gaussian kernel, trained on a random part of the rows.
 
     ``max_rows`` are drawn without replacement; all rows if there are fewer. They are drawn whatever their
-    weights, unless those are zero, and count in the objective by them. ``cache_size`` is in MB; other
-    parameters are those of :class:`sklearn.svm.SVC`. Between O(m² d) and O(m³ d) time for m rows, and for
-    each prediction O(d) times the support vectors.
+    weights, unless those are zero, and count in the objective by them. Other parameters are those of
+    :class:`sklearn.svm.SVC`. Between O(m² d) and O(m³ d) time for m rows, and for each prediction O(d) times
+    the support vectors.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -32,7 +35,6 @@ class SubsampledSVC(ClassifierMixin, BaseEstimator):
         "gamma": [StrOptions({"scale", "auto"}), POSITIVE],
         "max_rows": [Interval(Integral, 2, None, closed="left")],
         "class_weight": CLASS_WEIGHTS,
-        "cache_size": [POSITIVE],
         "random_state": ["random_state"],
     }
 
@@ -43,14 +45,12 @@ class SubsampledSVC(ClassifierMixin, BaseEstimator):
         gamma: str | float = "scale",
         max_rows: int = 10_000,
         class_weight: Any = None,
-        cache_size: float = 1000,
         random_state: Any = None,
     ) -> None:
         self.C = C
         self.gamma = gamma
         self.max_rows = max_rows
         self.class_weight = class_weight
-        self.cache_size = cache_size
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -71,7 +71,7 @@ class SubsampledSVC(ClassifierMixin, BaseEstimator):
         in_loss = with_class_weights(
             self.class_weight, self.classes_, codes[drawn], None if weights is None else weights[rows]
         )
-        self.model_ = SVC(C=self.C, gamma=self.gamma, cache_size=self.cache_size)
+        self.model_ = SVC(C=self.C, gamma=self.gamma, cache_size=_CACHE_MEGABYTES)
         self.model_.fit(X[rows], y[rows], in_loss)
         return self
 

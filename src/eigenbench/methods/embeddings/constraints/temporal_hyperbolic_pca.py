@@ -21,11 +21,11 @@ class TemporalHyperbolicPCA(HyperbolicSubspace):
     Parameters
     ----------
     n_components : int, default=20
-        As in `HyperbolicPCA`, like every parameter that is not explained here.
+        The largest dimension of the subspace.
     lag : int, default=5
         Largest distance in time, in rows, of a positive pair.
-    kernel, gamma, degree, coef0, form, eta_negative, threshold, margin, balanced
-        See `HyperbolicPCA`.
+    kernel, gamma, eta_negative
+        See `HyperbolicPCA`, whose other parameters have their defaults here.
     random_state : int, RandomState instance or None, default=None
         Seed of the negative pairs.
 
@@ -69,27 +69,11 @@ class TemporalHyperbolicPCA(HyperbolicSubspace):
         lag: int = 5,
         kernel: Any = "linear",
         gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1,
-        form: str = "auto",
         eta_negative: Any = None,
-        threshold: float | None = None,
-        margin: float = 0.01,
-        balanced: bool = True,
         random_state: Any = None,
     ) -> None:
         super().__init__(
-            n_components,
-            kernel=kernel,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            form=form,
-            eta_negative=eta_negative,
-            threshold=threshold,
-            margin=margin,
-            balanced=balanced,
-            random_state=random_state,
+            n_components, kernel=kernel, gamma=gamma, eta_negative=eta_negative, random_state=random_state
         )
         self.lag = lag
 

@@ -36,9 +36,6 @@ class RecursiveFeatureMachine(LinearEmbedding):
         The largest number of directions, those of largest eigenvalues; None keeps all d.
     n_rounds : int, default=3
         Number of regressions.
-    length_factor : float, default=1.0
-        The length ℓ as a multiple of the median distance under M of up to 1,000 rows, which each round takes
-        anew. (A fixed ℓ of [1]_ would depend on the units of the inputs.)
     ridge : float, default=1e-3
         Penalty λ > 0 of the regression, whose kernel has ones on the diagonal.
     n_centers : int, default=4000
@@ -55,7 +52,8 @@ class RecursiveFeatureMachine(LinearEmbedding):
     eigenvalues_ : ndarray of shape (k,), float64
         The eigenvalues of M, descending; all d of them sum to d.
     length_scale_ : float
-        The length ℓ of the last regression.
+        The length ℓ of the last regression: the median distance under M of up to 1,000 rows, which each round
+        takes anew. (A fixed ℓ of [1]_ would depend on the units of the inputs.)
     classes_ : ndarray of shape (c,)
         The class labels.
     n_features_in_ : int
@@ -85,7 +83,6 @@ class RecursiveFeatureMachine(LinearEmbedding):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [POSITIVE_INTEGER, None],
         "n_rounds": [POSITIVE_INTEGER],
-        "length_factor": [POSITIVE],
         "ridge": [POSITIVE],
         "n_centers": [POSITIVE_INTEGER],
         "random_state": ["random_state"],
@@ -96,14 +93,12 @@ class RecursiveFeatureMachine(LinearEmbedding):
         n_components: int | None = None,
         *,
         n_rounds: int = 3,
-        length_factor: float = 1.0,
         ridge: float = 1e-3,
         n_centers: int = 4_000,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
         self.n_rounds = n_rounds
-        self.length_factor = length_factor
         self.ridge = ridge
         self.n_centers = n_centers
         self.random_state = random_state
@@ -140,7 +135,7 @@ class RecursiveFeatureMachine(LinearEmbedding):
         centers = dense_block(X[chosen], np.float64)
         root = np.eye(X.shape[1])
         for _ in range(self.n_rounds):
-            self.length_scale_ = self.length_factor * median_distance(centers @ root, rng)
+            self.length_scale_ = median_distance(centers @ root, rng)
             if not self.length_scale_:
                 raise ValueError(
                     f"all rows (n_samples = {X.shape[0]}) are alike: nothing separates the classes."
