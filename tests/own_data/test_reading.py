@@ -306,7 +306,7 @@ CSR = {"X_indices": [0] * 8, "X_indptr": np.arange(9), "X_shape": [8, 2], "y": E
         ("index.arff", "@attribute y string\n@data\n{7 x}\n", "line 3: indices must ascend up to 0"),
         ("number.arff", "@attribute a real\n@attribute y string\n@data\nx,y\n", "attribute 'a'"),
         ("end.arff", "@attribute y string\n", "no @data"),
-        ("broken.npz", "no zip", "can't be read"),
+        ("broken.npz", "no zip", r"^broken\.npz, arrays: File is not a zip file; write it again with numpy"),
         ("broken.svm", "x y z\n", "can't be read"),
         ("blank.svm", "", "has no rows"),
         ("comments.svm", "# a comment\n", "has no rows"),
@@ -375,6 +375,12 @@ def test_rows_of_arrays_that_do_not_fit_each_other_are_one_sentence():
     for bad_y, told in ((np.zeros((8, 0)), NO_LABEL), (y[:4], "lengths differ: X has 8 rows, y has 4 rows")):
         with pytest.raises(OwnDataError, match=told):
             table_of("X", X, bad_y)
+    for groups, told in (
+        (np.zeros((8, 2)), "X: Data must be 1-dimensional"),
+        ([[1]] * 8, "a group must be a number"),
+    ):
+        with pytest.raises(OwnDataError, match=told):
+            make_problem(table_of("X", X, y, groups))
     with pytest.raises(OwnDataError, match="only one of X and X_test is sparse"):
         make_problem(table_of("X", X, y), table_of("X_test", csr_array(X), y))
     with pytest.raises(OwnDataError, match="no column to predict from: there is none"):

@@ -96,11 +96,13 @@ def _reading(path: Path, read: Callable[[], Any]) -> Any:
         return read()
     except OwnDataError:
         raise
+    except MalformedData as error:  # it names the file
+        raise OwnDataError(_first_line(error)) from error
     except UnicodeDecodeError as error:
         raise OwnDataError(f"{path.name} is no text in one encoding: save it as UTF-8") from error
     except ImportError as error:
         raise OwnDataError(f"{path.name} needs a package: pip install {error.name or 'openpyxl'}") from error
-    except (MalformedData, MemoryError, OSError, KeyError, csv.Error, *ZIP_DAMAGE) as error:
+    except (MemoryError, OSError, KeyError, csv.Error, *ZIP_DAMAGE) as error:
         raise OwnDataError(f"{path.name} can't be read: {_first_line(error)}") from error
 
 

@@ -280,7 +280,10 @@ def _encoded(
 def _codes(groups: pd.Series, n_folds: int) -> np.ndarray:
     if groups.isna().any():
         raise OwnDataError(f"{int(groups.isna().sum())} rows have no group")
-    codes, values = pd.factorize(as_texts(groups))
+    try:
+        codes, values = pd.factorize(as_texts(groups))
+    except TypeError as error:
+        raise OwnDataError(f"a group must be a number or a text: {error}") from error
     if len(values) == 1:
         raise OwnDataError("all rows are of one group, so none is left to test on: leave --group out")
     if len(values) < n_folds:

@@ -82,11 +82,11 @@ def table_of(name: str, X: Any, y: Any, groups: Any = None) -> UserTable:
     try:
         features = csr_array(X) if issparse(X) else as_table(X)
         targets = as_table(y.toarray() if issparse(y) else y)
-    except ValueError as error:
+        groups = None if groups is None else pd.Series(groups).reset_index(drop=True)
+    except (TypeError, ValueError, NotImplementedError) as error:
         raise OwnDataError(f"{name}: {error}") from error
     lengths = {"X": features.shape[0], "y": len(targets)}
     if groups is not None:
-        groups = pd.Series(groups).reset_index(drop=True)
         lengths["groups"] = len(groups)
     if len(set(lengths.values())) > 1:
         said = ", ".join(f"{key} has {length} rows" for key, length in lengths.items())
