@@ -89,14 +89,8 @@ def read_yaml(path: Path) -> Any:
     """Read one YAML file of plain values: texts, numbers, true, false, null, lists and mappings.
 
     Numbers, booleans and null are those of YAML 1.2: ``1e-3`` is a number, ``010`` is ten, ``yes`` and
-    ``1:30`` are texts.
-
-    Raises
-    ------
-    PlainYamlError
-        Naming the file and the line, where it cannot be read, is not UTF-8 or not YAML; for a key that is
-        given twice or is not a text, a date, a tag, a value inside itself; and for more than `MAX_BYTES`,
-        `MAX_VALUES` or `MAX_DEPTH`.
+    ``1:30`` are texts. Raises `PlainYamlError` with the file and the line for what is not UTF-8 or not YAML,
+    a key that is given twice or is not a text, a date, a tag, a value inside itself, or too large a file.
     """
     try:
         with path.open("rb") as file:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
-from typing import Annotated, BinaryIO
+from typing import Annotated, BinaryIO, ClassVar
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
@@ -32,11 +32,9 @@ class MirrorSource(Source):
     With ``member`` the file is a tar compressed by xz, and this the path inside it.
     """
 
+    kind: ClassVar[str] = "mirror"
     mirror: RelativePath
     member: RelativePath | None = None
-
-    def __str__(self) -> str:
-        return f"mirror {self.mirror}" + (f" {self.member}" if self.member else "")
 
     def obtain(self, staging: StagingArea, limit: int) -> Path:
         """Return the file's path in the mirror, or that of a copy of the member of a tar there."""
@@ -56,15 +54,13 @@ class MirrorSource(Source):
 class PathSource(Source):
     """A file of the user's own, in the folder of the catalogue that names it."""
 
+    kind: ClassVar[str] = "path"
     path: RelativePath
 
     @field_validator("path")
     @classmethod
     def _beside_the_catalogue(cls, path: str, info: ValidationInfo) -> str:
         return str((info.context or {}).get("folder", Path()) / path)
-
-    def __str__(self) -> str:
-        return f"path {self.path}"
 
     def obtain(self, staging: StagingArea, limit: int) -> Path:
         """Return the file's path."""
@@ -78,11 +74,9 @@ class PathSource(Source):
 class InstalledSource(Source):
     """A data file that an installed package ships; the package is not imported."""
 
+    kind: ClassVar[str] = "installed"
     installed: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.]+$")]
     member: RelativePath
-
-    def __str__(self) -> str:
-        return f"installed {self.installed} {self.member}"
 
     def obtain(self, staging: StagingArea, limit: int) -> Path:
         """Return the file's path inside the package."""
@@ -100,11 +94,9 @@ class FolderSource(Source):
     capitals match as well.
     """
 
+    kind: ClassVar[str] = "folder"
     folder: RelativePath
     suffixes: Annotated[tuple[str, ...], Field(min_length=1)]
-
-    def __str__(self) -> str:
-        return f"folder {self.folder}"
 
     def obtain(self, staging: StagingArea, limit: int) -> Path:
         """Pack the files into a tar and return its path."""
@@ -163,15 +155,13 @@ class PartitionsSource(Source):
     is absolute, or a URL that fsspec knows.
     """
 
+    kind: ClassVar[str] = "partitions"
     partitions: Annotated[str, AfterValidator(_readable_place)]
 
     @field_validator("partitions")
     @classmethod
     def _beside_the_catalogue(cls, pattern: str, info: ValidationInfo) -> str:
         return pattern if "://" in pattern else str((info.context or {}).get("folder", Path()) / pattern)
-
-    def __str__(self) -> str:
-        return f"partitions {self.partitions}"
 
     def obtain(self, staging: StagingArea, limit: int) -> Path:
         """Write the list of the partitions and return its path."""

