@@ -29,7 +29,8 @@ from eigenbench.reporting.replicates import Groups, RunGroup, headline_direction
 LEVEL = 0.05
 
 _SHARED = ("suite", "metric", "n_datasets")
-_OF_RANKS = ("competitor", "mean_rank", "rank_low", "rank_high", "n_failed", "seconds", "on_front")
+_INTERVALS = ("mean_rank", "rank_low", "rank_high", "place", "place_low", "place_high")
+_OF_RANKS = ("competitor", *_INTERVALS, "n_failed", "seconds", "on_front")
 _OF_PAIRS = ("first", "second", "wins", "ties", "losses", "p_value", "p_holm", "ratio", "low", "high")
 RANK_COLUMNS = (*_SHARED, *_OF_RANKS)
 PAIR_COLUMNS = (*_SHARED, *_OF_PAIRS, "detectable", "conclusion")
