@@ -199,13 +199,10 @@ def seconds_table(errors: dict[tuple[str, str], dict[str, Curve]]) -> str:
     rows = []
     for place, methods in errors.items():
         cells = []
+        means = {name: (curve.mean(), seconds[place][name].mean()) for name, curve in methods.items()}
         for budget in BUDGETS:
-            reached = pd.Series(
-                {
-                    name: curve.mean()[seconds[place][name].mean() <= budget].min()
-                    for name, curve in methods.items()
-                }
-            ).dropna()
+            within = {name: error[time <= budget].min() for name, (error, time) in means.items()}
+            reached = pd.Series(within).dropna()
             cells.append(f"{label(reached.idxmin())} {percent(reached.min())}" if len(reached) else "–")
         rows.append([f"{dataset_name(place[0])}, {place[1]}", *cells])
     return table(["data", *(f"within {budget:g} s" for budget in BUDGETS)], rows)
@@ -214,12 +211,8 @@ def seconds_table(errors: dict[tuple[str, str], dict[str, Curve]]) -> str:
 def mixed_model(errors: dict[tuple[str, str], dict[str, Curve]]) -> pd.DataFrame:
     """Fit log error ~ method × log rows + (1 | dataset) + (1 | dataset : seed) at equal features.
 
-    Returns
-    -------
-    DataFrame
-        A line per method but random directions, by the ratio at 1,000 rows: ``ratio`` of its error to that of
-        random directions at 1,000 rows, and the ``factor`` of this ratio for ten times the rows, each with
-        the ends of its 95 % interval, ``_low`` and ``_high``.
+    The lines are methods. ``ratio`` is of their error to that of random directions at 1,000 rows, ``factor``
+    that of this ratio for ten times the rows; ``_low`` and ``_high`` end their 95 % intervals.
     """
     from statsmodels.formula.api import mixedlm
 

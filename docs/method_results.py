@@ -27,16 +27,8 @@ SHOWN = 4
 class Place:
     """The best of the competitors that use a component, on one leaderboard.
 
-    Attributes
-    ----------
-    suite, experiment, competitor : str
-        Names of the suite, the experiment and the competitor.
-    result, best : str
-        Mean with its unit; best of the others with its name.
-    rank, of : int
-        Rank, and the number of competitors.
-    tied : bool
-        True if it is tied with the first.
+    ``result`` is its mean with the unit, ``best`` the best of the others with its name, ``of`` the number of
+    competitors, and ``tied`` is true if it is tied with the first.
     """
 
     suite: str

@@ -42,22 +42,10 @@ MNIST = {
 
 @dataclass(frozen=True)
 class Problem:
-    """A kind of problem, whose experiments share a metric.
+    """A kind of problem, whose experiments share a metric, with its title, unit and format on the page.
 
-    Attributes
-    ----------
-    title, metric : str
-        Heading on the page, and the metric compared.
-    unit : str
-        Unit of the metric, for the headings.
-    style : str
-        Format of a value.
-    plain, plain_heading : str
-        The competitor that embeddings are compared with, and the heading of its column.
-    questions : tuple of pairs of str
-        Pairs that the page compares, first against second; none where datasets are too few for ranks.
-    suite : str
-        Suite of the results.
+    Embeddings are compared with the competitor ``plain``, and the pairs of ``questions`` first against
+    second; there are none where datasets are too few for ranks.
     """
 
     title: str
