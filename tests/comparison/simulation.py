@@ -6,9 +6,16 @@ import pytest
 from scipy.special import expit
 from scipy.stats import norm
 
+from eigenbench.comparison.row_metric import RowMetric
+
 SEED = 19
 N_ROWS, N_TRAIN, N_TEST = 200, 140, 60
 SHARED, OWN = 4, 4
+
+
+def runs_of(wrong, **options):
+    """Runs of one method by seed, from the wrong rows of each."""
+    return {seed: RowMetric(np.asarray(one)[:, None], **options) for seed, one in enumerate(wrong)}
 
 
 def nearest_centroid_runs(generator, shifts, n_splits=5):

@@ -13,6 +13,7 @@ from simulation import (
     errors_by_split,
     nearest_centroid_error,
     nearest_centroid_runs,
+    runs_of,
     seeds_on_rows,
     seeds_on_rows_rate,
     simulations,
@@ -20,7 +21,6 @@ from simulation import (
 
 from eigenbench.comparison.differences import compare_methods
 from eigenbench.comparison.mean_intervals import Interval, mean_interval, wilson
-from eigenbench.comparison.row_metric import RowMetric
 
 
 def coverage(n, truth, intervals):
@@ -33,10 +33,6 @@ def coverage(n, truth, intervals):
     assert found.iloc[0] >= 0.93 - (0 if n >= 1000 else 4 * np.sqrt(0.05 * 0.95 / n))
     assert found.iloc[0] <= 0.98 or n < 1000
     return found
-
-
-def runs_of(wrong):
-    return {seed: RowMetric(np.asarray(one)[:, None]) for seed, one in enumerate(wrong)}
 
 
 def student(values):

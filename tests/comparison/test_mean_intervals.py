@@ -4,11 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
-from simulation import seeds_on_rows
+from simulation import runs_of, seeds_on_rows
 from statsmodels.stats.proportion import proportion_confint
 
 from eigenbench.comparison.mean_intervals import mean_interval, wilson
-from eigenbench.comparison.row_metric import RowMetric
 
 tables = hnp.arrays(bool, st.tuples(st.integers(1, 6), st.integers(1, 40)))
 
@@ -25,10 +24,6 @@ def test_wilson_is_that_of_statsmodels(n_rows, data, level):
 def test_impossible_counts(n_errors, n_rows):
     with pytest.raises(ValueError, match="give no error rate"):
         wilson(n_errors, n_rows)
-
-
-def runs_of(wrong, **options):
-    return {seed: RowMetric(np.asarray(one)[:, None], **options) for seed, one in enumerate(wrong)}
 
 
 def apart(wrong):

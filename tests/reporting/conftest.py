@@ -5,19 +5,16 @@ from __future__ import annotations
 import hashlib
 import io
 import random
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from record_files import DATASETS, ENVIRONMENT, plan_of, write
 from rich.console import Console
 
-from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.records.record import (
     Candidate,
     Confusion,
-    DatasetInfo,
-    Environment,
     Failure,
     ModelInfo,
     Record,
@@ -25,35 +22,6 @@ from eigenbench.bench.records.record import (
 )
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.bench.suites.suite_file import load_suite
-from eigenbench.datasets.catalogue import load_catalogue
-
-sys.path.insert(0, str(Path(__file__).parent))  # where the tests find html_page
-
-ENVIRONMENT = Environment(
-    python="3.11.2",
-    platform="Linux-6.1-x86_64-with-glibc2.36",
-    cpu="Example CPU 3000",
-    threads=2,
-    packages={"numpy": "2.4.6", "scikit-learn": "1.9.1"},
-    git_commit="0123456789abcdef0123456789abcdef01234567",
-    git_dirty=True,
-    code_hash="fedcba9876543210",
-)
-
-DATASETS = {
-    name: DatasetInfo(
-        name=name,
-        sha256=hashlib.sha256(name.encode()).hexdigest(),
-        n_train=n_train,
-        n_test=n_test,
-        n_features=n_features,
-        n_classes=10,
-        split="official",
-        source="local mirror",
-        licence="CC BY 4.0",
-    )
-    for name, n_train, n_test, n_features in (("mnist", 60_000, 10_000, 784), ("digits", 1_437, 360, 64))
-}
 
 ERRORS = {
     ("mnist", "random"): 251,
@@ -72,7 +40,7 @@ DIMENSIONS = {"identity": 64, "random": 600, "pca": 240, "gem": 1_620, "deep_gem
 SUITE_PATH = Path(__file__).with_name("quick.yaml")
 PLANNED = {
     (run.experiment, run.method, run.classifier, run.seed): run.key
-    for run in plan_suite(load_suite(SUITE_PATH), load_catalogue()).runs
+    for run in plan_of(load_suite(SUITE_PATH)).runs
 }
 
 
@@ -224,8 +192,6 @@ def pipe(monkeypatch) -> Console:
 @pytest.fixture
 def results_dir(tmp_path: Path, few: list[Record]) -> Path:
     """A results folder with one file per record."""
-    from record_files import write
-
     for record in few:
         write(tmp_path / "results", record)
     return tmp_path / "results"

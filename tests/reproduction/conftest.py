@@ -6,12 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from record_files import DATASETS, ENVIRONMENT, plan_of, write
 
-from eigenbench.bench.jobs.plan import plan_suite
-from eigenbench.bench.records.record import DatasetInfo, Environment, Record, write_record
+from eigenbench.bench.records.record import Record
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.bench.suites.suite_file import load_suite
-from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.reporting.csv_files import results_csv
 
 SUITE = """
@@ -24,29 +23,7 @@ experiments:
     classifiers: [CalibratedLeastSquares]
 """
 
-ENVIRONMENT = Environment(
-    python="3.11.2",
-    platform="Linux-6.1-x86_64",
-    cpu="Example CPU 3000",
-    threads=1,
-    packages={"numpy": "2.4.6"},
-    blas="openblas 0.3.30 Haswell",
-    git_commit=None,
-    git_dirty=None,
-    code_hash="fedcba9876543210",
-)
-
-INFO = DatasetInfo(
-    name="digits",
-    sha256="ab" * 32,
-    n_train=1347,
-    n_test=450,
-    n_features=64,
-    n_classes=10,
-    split="official",
-    source="installed",
-    licence="CC BY 4.0",
-)
+BLAS = {"threads": 1, "blas": "openblas 0.3.30 Haswell"}
 
 
 def metrics(errors: int) -> dict[str, float]:
@@ -69,10 +46,10 @@ def records(suite: Suite) -> list[Record]:
             deterministic=False,
             status="ok",
             metrics=metrics(20 + 2 * run.seed if run.method == "pca" else 9),
-            dataset_info=INFO,
-            environment=ENVIRONMENT,
+            dataset_info=DATASETS["digits"].model_copy(update={"n_test": 450}),
+            environment=ENVIRONMENT.model_copy(update=BLAS),
         )
-        for run in plan_suite(suite, load_catalogue()).runs
+        for run in plan_of(suite).runs
     ]
 
 
@@ -85,14 +62,12 @@ def reference_dir(tmp_path: Path, records: list[Record]) -> Path:
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Callable[..., Path]:
+def write_all(tmp_path: Path) -> Callable[..., Path]:
     """Return the function that writes records into the results folder."""
 
     def write_all(records: list[Record]) -> Path:
-        results = tmp_path / "results"
         for record in records:
-            method = results / record.suite / record.experiment / record.method / f"seed-{record.seed}"
-            write_record(method / record.classifier / "record.json", record)
-        return results
+            write(tmp_path / "results", record)
+        return tmp_path / "results"
 
     return write_all

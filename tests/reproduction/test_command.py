@@ -22,8 +22,8 @@ def verify(tmp_path, reference_dir):
     return call
 
 
-def test_runs_that_came_out_again_end_with_0_and_a_receipt(verify, write, records, tmp_path):
-    write(records)
+def test_runs_that_came_out_again_end_with_0_and_a_receipt(verify, write_all, records, tmp_path):
+    write_all(records)
     done = verify()
     assert done.returncode == 0, done.stderr
     assert "small: 4 identical" in done.stdout
@@ -31,8 +31,8 @@ def test_runs_that_came_out_again_end_with_0_and_a_receipt(verify, write, record
     assert read_receipt(path).holds
 
 
-def test_a_changed_value_and_a_missing_run_end_with_3_and_are_named(verify, write, records):
-    write(
+def test_a_changed_value_and_a_missing_run_end_with_3_and_are_named(verify, write_all, records):
+    write_all(
         [records[0].model_copy(update={"metrics": {**records[0].metrics, "test_errors": 99.0}}), *records[2:]]
     )
     done = verify()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from record_files import plan_of
 
-from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.records.sealed_json import write_sealed
-from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.reproduction.receipt import (
     RECEIPTS,
     MachineCounts,
@@ -22,10 +21,8 @@ pytestmark = pytest.mark.workflow
 
 
 @pytest.fixture
-def receipt(suite, records, reference_dir, write) -> Receipt:
-    return compare_with_reference(
-        plan_suite(suite, load_catalogue()), write(records), load_reference("small", reference_dir)
-    )
+def receipt(suite, records, reference_dir, write_all) -> Receipt:
+    return compare_with_reference(plan_of(suite), write_all(records), load_reference("small", reference_dir))
 
 
 def test_what_is_written_is_read(receipt, tmp_path):
