@@ -4,7 +4,7 @@
 (() => {
   const NEXT = { none: "ascending", ascending: "descending", descending: "none" };
   const NUMBER = /^[±<\s]*(-?[\d,]*\.?\d+(?:e[-+]?\d+)?)(?=$|[\s\[%†◆=])/i;
-  const LARGEST = 3;
+  const LARGEST = {{ largest_ratio }};
   const collator = new Intl.Collator("en", { numeric: true });
 
   function make(tag, properties) {
