@@ -11,7 +11,7 @@ import sqlite3
 import pytest
 from mlflow import MlflowClient
 
-from eigenbench.tracking.addresses import TrackingUnavailable
+from eigenbench.tracking.addresses import TrackingError
 
 pytestmark = pytest.mark.workflow
 
@@ -31,7 +31,7 @@ def test_a_full_disk_during_an_import_loses_nothing(results, store_uri, tmp_path
     """Without room for the store, or for the files of the runs only: a clear error, then it goes on."""
     paths = [results.record(seed) for seed in range(40)]
     limited_files(room)
-    with pytest.raises(TrackingUnavailable, match="records are safe"):
+    with pytest.raises(TrackingError, match="records are safe"):
         results.bring(paths, store_uri)
     limited_files(resource.getrlimit(resource.RLIMIT_FSIZE)[1])
     with contextlib.closing(sqlite3.connect(tmp_path / "mlflow.db")) as connection:
@@ -47,5 +47,5 @@ def test_a_full_disk_during_an_import_loses_nothing(results, store_uri, tmp_path
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_read_only_store_is_a_clear_error(results, store_uri, tmp_path):
     (tmp_path / "mlflow.db").chmod(0o444)
-    with pytest.raises(TrackingUnavailable, match="readonly"):
+    with pytest.raises(TrackingError, match="readonly"):
         results.bring([results.record()], store_uri)

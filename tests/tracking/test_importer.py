@@ -16,7 +16,7 @@ from mlflow.exceptions import INVALID_PARAMETER_VALUE, MlflowException
 from sklearn.datasets import load_digits
 
 from eigenbench.tracking.__main__ import main
-from eigenbench.tracking.addresses import TrackingUnavailable
+from eigenbench.tracking.addresses import TrackingError
 
 pytestmark = pytest.mark.workflow
 
@@ -295,5 +295,5 @@ def test_two_importers_started_at_once_on_no_store_yet(results, tmp_path, monkey
 
 def test_a_file_that_is_no_database(results, tmp_path):
     (tmp_path / "mlflow.db").write_bytes(b"not a database, not a database, not a database" * 100)
-    with pytest.raises(TrackingUnavailable, match="not a database"):
+    with pytest.raises(TrackingError, match="not a database"):
         results.bring([results.record()], f"sqlite:///{tmp_path / 'mlflow.db'}")

@@ -15,7 +15,7 @@ from mlflow.exceptions import MlflowException
 
 from eigenbench.bench.records.record import read_record, write_record
 from eigenbench.tracking.__main__ import main
-from eigenbench.tracking.addresses import TrackingError, TrackingUnavailable
+from eigenbench.tracking.addresses import TrackingError
 from eigenbench.tracking.importer import compare_records
 from eigenbench.tracking.store import receipt_is_current
 
@@ -165,7 +165,7 @@ def test_looking_at_a_new_database_writes_nothing(postgres, results):
 
 def test_an_absent_postgresql_is_one_clear_error(postgres, results):
     uri = postgres().replace("/mlflow", "/absent").replace("lab@", "lab:secret@")
-    with pytest.raises(TrackingUnavailable, match="does not exist") as raised:
+    with pytest.raises(TrackingError, match="does not exist") as raised:
         results.bring([results.record()], uri)
     assert "secret" not in str(raised.value)
 
@@ -192,7 +192,7 @@ def test_a_server_killed_in_the_middle_and_back_later(results, server, monkeypat
 
     killer = threading.Thread(target=kill_when_some_are_there)
     killer.start()
-    with pytest.raises(TrackingUnavailable, match="eigenbench sync"):
+    with pytest.raises(TrackingError, match="eigenbench sync"):
         results.bring(paths, server.uri)
     killer.join()
     server.start()

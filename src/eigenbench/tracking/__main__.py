@@ -33,9 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (SuiteError, TrackingError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
-    counts = ("imported", "replaced", "unchanged")
-    done = ", ".join(f"{getattr(summary, name)} {name}" for name in counts)
-    line = f"mlflow: {done}, {len(summary.failed)} failed in {summary.tracking_uri}"
+    line = f"mlflow: {summary.imported} imported, {summary.replaced} replaced, {summary.unchanged} unchanged"
+    line += f", {len(summary.failed)} failed in {summary.tracking_uri}"
     if summary.replaced:
         line += "; runs that were replaced are only marked as deleted, and `mlflow gc` removes them"
     print(line, file=sys.stderr)

@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote, quote_plus, unquote, urlencode, urlsplit
+from urllib.parse import quote, unquote, urlencode, urlsplit
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -17,11 +17,7 @@ _LONGEST_MESSAGE = 600
 
 
 class TrackingError(RuntimeError):
-    """MLflow is set up in a way that cannot work; the message says what to change."""
-
-
-class TrackingUnavailable(TrackingError):
-    """The MLflow store cannot be reached or written now; the records are safe and can be imported later."""
+    """MLflow's address, its store or a run cannot be used; the message says what to change."""
 
 
 def resolve_uri(tracking_uri: str | None = None) -> str:
@@ -32,17 +28,10 @@ def resolve_uri(tracking_uri: str | None = None) -> str:
     uri = tracking_uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
     parts = _parsed(uri)
     refused = f"MLFLOW_TRACKING_URI is {shown_uri(uri)!r}"
-    try:
-        urlsplit(uri)  # as MLflow does
-    except ValueError as error:
-        raise TrackingError(
-            f"{refused}: write special characters as %XX, such as [ as %5B; stores are sqlite:///FILE.db, "
-            f"postgresql://… or http://…"
-        ) from error
     if parts is None or parts.drivername == "file":
         raise TrackingError(
             f"{refused}, which is no address of a store; use sqlite:///FILE.db, postgresql://…, or the "
-            f"http:// address of an MLflow server"
+            f"http:// address of an MLflow server, with special characters as %XX, such as [ as %5B"
         )
     if parts.get_backend_name() == "sqlite" and sqlite_path(uri) is None:
         raise TrackingError(f"{refused}: name a file, as in {DEFAULT_URI}")
@@ -86,31 +75,17 @@ def shown_uri(uri: str) -> str:
 
 
 def without_secrets(text: str, uri: str) -> str:
-    """Return a text on one line of bounded length, without the secrets of an address or parts of them."""
-    text = " ".join(text.split()).replace(uri, shown_uri(uri))
-    secrets = {form for secret in _secrets(uri) for form in (secret, unquote(secret), quote_plus(secret))}
-    parts = {part for secret in secrets for part in re.split(r"\W", secret) if len(part) > 3}
-    for secret in sorted(secrets | parts, key=len, reverse=True):
-        text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", _MASK, text)
-    return text[:_LONGEST_MESSAGE]
-
-
-def _secrets(uri: str) -> list[str]:
-    parts = _parsed(uri)
-    if parts is None:
-        return [uri.partition("://")[2].rpartition("@")[0]] if "@" in uri else []
-    values = [str(parts.password or parts.username or ""), (parts.host or "").rpartition("@")[0]]
-    values += [(parts.database or "").partition("#")[2]] if parts.host else []
-    for found in parts.query.values():
-        values += [found] if isinstance(found, str) else found
-    return [value for value in values if value]
+    """Return a text on one line of bounded length, without the words of an address that `shown_uri` hides."""
+    shown = shown_uri(uri)
+    hidden = set(re.findall(r"\w+", f"{uri} {unquote(uri)} {quote(uri)}")) - set(re.findall(r"\w+", shown))
+    text = " ".join(text.split()).replace(uri, shown)
+    return re.sub(r"\w+", lambda word: _MASK if word[0] in hidden else word[0], text)[:_LONGEST_MESSAGE]
 
 
 def artifact_location(uri: str, suite: str) -> str | None:
-    """Return where the files of a suite's runs go; a server decides itself (None).
+    """Return where the files of a suite's runs go, below ``EIGENBENCH_ARTIFACTS``; None: the server decides.
 
-    That is ``<suite>`` in the folder or address ``EIGENBENCH_ARTIFACTS``; by default in ``mlartifacts``
-    beside an SQLite store's file, or in the current folder.
+    By default that is ``mlartifacts`` beside an SQLite store's file, or in the current folder.
     """
     if is_server(uri):
         return None
@@ -140,6 +115,7 @@ def _parsed(uri: str) -> URL | None:
     from sqlalchemy.exc import ArgumentError
 
     try:
+        urlsplit(uri)  # as MLflow does
         return make_url(uri)
     except (ArgumentError, ValueError):
         return None

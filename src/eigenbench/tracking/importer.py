@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import random
-import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ from eigenbench.reporting.display_names import experiment_name
 from eigenbench.reporting.page_tables import published_table
 from eigenbench.tracking import run_content, store
 from eigenbench.tracking.addresses import TrackingError, resolve_uri, run_link, shown_uri, sqlite_path
+from eigenbench.tracking.models import log_model
 from eigenbench.tracking.suite_store import (
     NOTE,
     OVERVIEW,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 # Part of every fingerprint: raise it when summaries show something else of the same records.
-_FORM = 9
+_FORM = 10
 # Imports that cross each other settle in two or three passes; what is refused for good is an error after all.
 _PASSES = 8
 _SECONDS_APART = 0.5
@@ -78,10 +79,10 @@ class ImportSummary:
         else:
             self.imported += 1
 
-    def fail(self, path: Path, error: Exception) -> None:
+    def fail(self, path: Path, reason: object) -> None:
         """Note why a record is not in the store, and say so at once."""
-        self.failed[str(path)] = str(error)
-        print(error, file=sys.stderr)
+        self.failed[str(path)] = str(reason)
+        print(reason, file=sys.stderr)
 
     def read(self, paths: Iterable[Path | str]) -> dict[str, dict[str, Entry]]:
         """Return the records that can be read, by suite and SHA-256; the others are noted."""
@@ -108,14 +109,10 @@ def import_records(
 ) -> ImportSummary:
     """Bring records into an MLflow store; what is there already stays as it is.
 
-    A record whose bytes have changed replaces its run once the new one is whole; runs that a killed import
-    left open are made again. Several results folders may be imported into one database or server at the same
-    time: of runs with the same key the latest stays. Runs that differ only in their seeds stand below one
-    that summarizes them; each experiment has one more with its figures. ``plans`` give published numbers.
-    ``all_models`` stores the model of every run; by default only the best seed of each method has one.
-
-    An address that MLflow does not accept raises TrackingError, and a store that cannot be reached or written
-    TrackingUnavailable; what was imported until then is kept.
+    A record whose bytes have changed replaces its run once the new one is whole. Of runs with the same key
+    the latest stays. ``plans`` give published numbers. ``all_models`` stores the model of every run; by
+    default only the best seed of each method has one. Raises TrackingError for an address that MLflow does
+    not accept, and for a store that cannot be reached or written.
     """
     uri, folders = resolve_uri(tracking_uri), (Path(results_dir), Path(reports_dir))
     summary = ImportSummary(shown_uri(uri))
@@ -123,11 +120,8 @@ def import_records(
     with store.one_import(uri, folders[0]) as summary.store_mark:
         entries = summary.read(paths)
         client = store.open_store(uri)
-        total = sum(map(len, entries.values()))
-        with tqdm(desc="mlflow", unit=" records", total=total, disable=None) as bar:
-            for name, of in entries.items():
-                suite = SuiteImport(client, uri, *folders, all_models, summary, of, by_name.get(name))
-                suite.run(name, bar.update)
+        for name, of in entries.items():
+            SuiteImport(client, uri, *folders, all_models, summary, of, by_name.get(name)).run(name)
     return summary
 
 
@@ -152,10 +146,7 @@ def compare_records(
 
 @dataclass
 class SuiteImport:
-    """One import of one suite; ``plan`` is None where its file is not at hand.
-
-    The fingerprint of a summary names the runs that it shows; that of an overview also the summaries.
-    """
+    """One import of one suite; ``plan`` is None where its file is not at hand."""
 
     client: MlflowClient
     uri: str
@@ -167,35 +158,30 @@ class SuiteImport:
     plan: SuitePlan | None
     store: SuiteStore = field(init=False)
 
-    def run(self, suite: str, progress: Callable[[], object]) -> None:
+    def run(self, suite: str) -> None:
         """Bring the store up to date; look again after writing, as other imports may write, too."""
         from mlflow.exceptions import MlflowException
 
         for passes_left in reversed(range(_PASSES)):
             try:
-                if not self._pass(suite, progress) or sqlite_path(self.uri):
+                if not self._pass(suite) or sqlite_path(self.uri):
                     return
             except MlflowException as error:
                 if isinstance(error.__context__, OSError) or not passes_left:
                     raise
                 time.sleep(random.uniform(0, _SECONDS_APART))
 
-    def _pass(self, suite: str, progress: Callable[[], object]) -> bool:
+    def _pass(self, suite: str) -> bool:
         """Write what is missing or out of date, and return whether anything was."""
-        from mlflow.exceptions import MlflowException
-
         experiments = sorted({entry.record.experiment for entry in self.entries.values()})
         self.store = SuiteStore(self.client, self.uri, suite, experiments, source_of(self.results_dir))
-        for entry in list(self.entries.values()):
+        for entry in tqdm(list(self.entries.values()), f"mlflow: {suite}", unit=" records", disable=None):
             try:
                 self._bring(entry)
             except DamagedFileError as error:
                 self._fail(entry, error)
-            except MlflowException as error:
-                if error.error_code != "INVALID_PARAMETER_VALUE":
-                    raise
-                self._fail(entry, TrackingError(f"{entry.path}: MLflow refuses it: {error.message}"))
-            progress()
+            except TrackingError as error:
+                self._fail(entry, f"{entry.path}: {error}")
         for key, found in self.store.runs.items():
             if key.kind == RUN:
                 self.store.keep(key, latest(found))
@@ -206,10 +192,10 @@ class SuiteImport:
             self.client.set_experiment_tag(self.store.experiment_id, NOTE, note)
         return self.store.changed
 
-    def _fail(self, entry: Entry, error: Exception) -> None:
+    def _fail(self, entry: Entry, reason: object) -> None:
         """Leave a record out."""
         del self.entries[entry.sha256]
-        self.account.fail(entry.path, error)
+        self.account.fail(entry.path, reason)
 
     def _bring(self, entry: Entry) -> None:
         """Import one record unless the store has it."""
@@ -222,26 +208,21 @@ class SuiteImport:
         self.store.keep(entry.key, kept)
 
     def _write_run(self, entry: Entry) -> StoredRun:
-        record, (start, end) = entry.record, entry.times
+        record, times = entry.record, entry.times
         if record.model:
             entry.model_file()
-
-        def write_files(folder: Path) -> None:
-            shutil.copyfile(entry.path, folder / "record.json")
-            if record.confusion:
-                run_content.write_confusion(folder, record.confusion)
-            run_content.write_exhibits(folder, record.exhibits)
-
+        files = {"record.json": entry.path.read_bytes()} | run_content.exhibit_files(record.exhibits)
+        if record.confusion:
+            files["confusion.csv"] = run_content.confusion_csv(record.confusion)
         note = run_content.run_note(record, entry.path)
         return self.store.write(
             entry.key,
             run_content.shown_name(record),
             run_content.record_tags(record) | {"record_sha256": entry.sha256, NOTE: note},
-            start,
-            end,
-            write_files=write_files,
+            *times,
+            files=files,
             ok=record.status == "ok",
-            metrics=run_content.record_metrics(record, end),
+            metrics=run_content.record_metrics(record, times[1]),
             params=run_content.record_params(record),
             datasets=run_content.record_datasets(record),
         )
@@ -285,10 +266,10 @@ class SuiteImport:
     def _current(self, key: Key, content: str) -> StoredRun | None:
         """Return a summary, unless it is out of date, or lacks a model that is at hand here."""
         found = self.store.whole(key, content)
-        if found and found.tags.get("best_run") in {entry.record.run_key for entry in self.entries.values()}:
-            there = {f"models:/{model.model_id}" for model in self.store.models.values()}
-            return found if found.tags.get("best_model") in there else None
-        return found
+        here = {entry.record.run_key for entry in self.entries.values()}
+        there = {f"models:/{model.model_id}" for model in self.store.models.values()}
+        lacks = found and found.tags.get("best_run") in here and found.tags.get("best_model") not in there
+        return None if lacks else found
 
     def _record(self, run: StoredRun) -> Record | None:
         """Return the record of a run: from this results folder, or from the files of a run from another."""
@@ -304,15 +285,17 @@ class SuiteImport:
 
     def _model(self, run: StoredRun, record: Record) -> str | None:
         """Return the address of a run's model, which is stored by the import of the folder that has it."""
-        if stored := self.store.models.get(run.run_id):
-            return f"models:/{stored.model_id}"
-        if (entry := self.entries.get(run.content)) is None:
-            return None
-        try:
-            return f"models:/{self.store.write_model(run, record, entry.model_file())}"
-        except DamagedFileError as error:
-            self._fail(entry, error)
-            return None
+        stored, entry = self.store.models.get(run.run_id), self.entries.get(run.content)
+        name = str(stored.model_id) if stored else None
+        if entry and not stored:
+            try:
+                file = entry.model_file()
+            except DamagedFileError as error:
+                self._fail(entry, error)
+            else:
+                self.store.changed = True
+                name = log_model(self.store, run.run_id, record, file)
+        return name and f"models:/{name}"
 
     def _write_summary(
         self, item: Summary, content: str, seeds: Sequence[StoredRun], model_uri: str | None
@@ -348,27 +331,22 @@ class SuiteImport:
 
         spec = self.plan.suite.experiments.get(experiment) if self.plan else None
         links = {key: run_link(self.store.experiment_id, run.run_id) for key, run in parents.items()}
-        ranked = sorted(found, key=lambda item: item.order)
+        ranked = sorted(found, key=lambda item: (item.place["rank"] or math.inf, item.runs.label))
         note = run_content.overview_note(self.store.suite, experiment, spec, ranked, links, self.reports_dir)
 
         tables = {"methods": run_content.methods_table(ranked)}
         if published := [row for item in ranked for row in item.published]:
             tables["published"] = published_table("published", published).frame()
-
-        def write_files(folder: Path) -> None:
-            for name, table in tables.items():
-                text = frame_csv([table], list(table))
-                (folder / f"{name}.csv").write_text(text, encoding="utf-8", newline="")
-            for figure in experiment_figures(spec, [item.runs for item in found], experiment) if spec else ():
-                (folder / "figures").mkdir(exist_ok=True)
-                (folder / "figures" / f"{figure.key}.svg").write_text(figure.svg, encoding="utf-8")
-
+        files = {f"{name}.csv": frame_csv([table], list(table)).encode() for name, table in tables.items()}
+        if spec:
+            figures = experiment_figures(spec, [item.runs for item in found], experiment)
+            files |= {f"figures/{figure.key}.svg": figure.svg.encode() for figure in figures}
         return self.store.write(
             Key(OVERVIEW, experiment),
             f"overview · {experiment_name(experiment, found[0].runs.records[0].dataset)}",
             {"dataset": found[0].tags["dataset"], "summary_of": _with_parents(content, parents), NOTE: note},
             *_times(seeds),
-            write_files=write_files,
+            files=files,
         )
 
 
@@ -379,6 +357,7 @@ def _times(runs: Sequence[StoredRun]) -> tuple[int, int]:
 
 
 def _with_parents(content: str, parents: Mapping[Key, StoredRun]) -> str:
+    """Return the fingerprint of an overview, which names the runs and summaries that it shows."""
     return _digest([content, sorted(run.run_id for run in parents.values())])
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from eigenbench.bench.records.record import Record
 
 if TYPE_CHECKING:
-    from mlflow import MlflowClient
+    from eigenbench.tracking.suite_store import SuiteStore
 
 # What a saved pipeline needs to be loaded, in the versions that wrote it.
 _REQUIREMENTS = ("eigenbench", "numpy", "scipy", "scikit-learn", "skops")
@@ -26,9 +26,7 @@ def _load_pyfunc(path: str) -> Any:
     return load_model(Path(path))
 
 
-def log_model(
-    client: MlflowClient, run_id: str, experiment_id: str, record: Record, file: Path, source: str
-) -> str:
+def log_model(store: SuiteStore, run_id: str, record: Record, file: Path) -> str:
     """Store the skops file of a run as its MLflow model and return the model's name; it is whole last.
 
     Its signature is (n, n_features) inputs of the record's dtype to (n,) class numbers.
@@ -40,11 +38,12 @@ def log_model(
     from mlflow.types import Schema, TensorSpec
 
     assert record.model is not None
+    client = store.client
     logged = client.create_logged_model(
-        experiment_id,
+        store.experiment_id,
         name="model",
         source_run_id=run_id,
-        tags={"run_key": record.run_key, "sha256": record.model.sha256, "imported_from": source},
+        tags={"run_key": record.run_key, "sha256": record.model.sha256, "imported_from": store.source},
         params={name: str(getattr(record, name)) for name in ("dataset", "method", "classifier", "seed")},
         model_type="classifier",
     )

@@ -106,7 +106,8 @@ def record_params(record: Record) -> list[Param]:
     cell = {name: getattr(record, name) for name in ("dataset", "method", "classifier", "seed")}
     found = cell | _flat(record.params)
     names = allowed_names(found)
-    return [Param(names[name], _param_text(value)) for name, value in found.items()]
+    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in found.items()}
+    return [Param(names[name], text[:_PARAM_LENGTH]) for name, text in texts.items()]
 
 
 def allowed_names(names: Iterable[str]) -> dict[str, str]:
@@ -142,11 +143,6 @@ def _flat(params: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _param_text(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= _PARAM_LENGTH else text[: _PARAM_LENGTH - 1] + "…"
-
-
 def record_datasets(record: Record) -> list[DatasetInput]:
     """Return the dataset that a run was trained on; its digest is the beginning of the SHA-256."""
     from mlflow.entities import Dataset, DatasetInput, InputTag
@@ -166,21 +162,19 @@ def record_datasets(record: Record) -> list[DatasetInput]:
     return [DatasetInput(dataset, [InputTag("mlflow.data.context", "training")])]
 
 
-def write_confusion(folder: Path, confusion: Confusion) -> None:
-    """Write the counts as ``confusion.csv``, one row per true class."""
+def confusion_csv(confusion: Confusion) -> bytes:
+    """Return the counts as CSV, one row per true class."""
     rows = ([label, *row] for label, row in zip(confusion.labels, confusion.matrix, strict=True))
-    text = csv_text(["true \\ predicted", *confusion.labels], rows)
-    (folder / "confusion.csv").write_text(text, encoding="utf-8", newline="")
+    return csv_text(["true \\ predicted", *confusion.labels], rows).encode()
 
 
-def write_exhibits(folder: Path, exhibits: Sequence[Exhibit]) -> None:
-    """Draw a run's exhibits as ``exhibits/<place>-<title>.png`` in a folder."""
+def exhibit_files(exhibits: Sequence[Exhibit]) -> dict[str, bytes]:
+    """Draw a run's exhibits; return the pictures as ``exhibits/<place>-<title>.png``."""
     from eigenbench.reporting.exhibit_plots import as_png
 
-    for place, exhibit in enumerate(exhibits, start=1):
-        title = re.sub(r"[^A-Za-z0-9]+", "-", exhibit.title).strip("-").lower()[:80]
-        (folder / "exhibits").mkdir(exist_ok=True)
-        (folder / "exhibits" / f"{place:02d}-{title}.png").write_bytes(as_png(exhibit))
+    titles = [re.sub(r"[^A-Za-z0-9]+", "-", exhibit.title).strip("-").lower()[:80] for exhibit in exhibits]
+    named = enumerate(zip(titles, exhibits, strict=True), start=1)
+    return {f"exhibits/{place:02d}-{title}.png": as_png(exhibit) for place, (title, exhibit) in named}
 
 
 def suite_note(suite: Suite, reports_dir: Path) -> str:
@@ -196,7 +190,6 @@ def run_note(record: Record, path: Path) -> str:
         cause = f"{failure.stage}: {failure.type}: {failure.message}"
         parts.append(f"**{record.status}** {escape_markdown(cause)}")
     parts.append(f"Run it again: {_code(f'snakemake --force {shlex.quote(str(path))}')}")
-    parts.append("Its record is `record.json` among the artifacts.")
     return "\n\n".join(parts)
 
 
@@ -221,12 +214,7 @@ def overview_note(
             *[f"Published in: {escape_markdown(source)}" for source in sources],
             _table(table.columns, table.to_numpy()),
             f"{'Lower' if summaries[0].lower else 'Higher'} is better. Methods are ranked by their mean over "
-            "seeds. Those with = cannot be distinguished from the best (5 % level)."
-            + (
-                " All published numbers stand in `published.csv`."
-                if any(item.published for item in summaries)
-                else ""
-            ),
+            "seeds. Those with = cannot be distinguished from the best (5 % level).",
             _places(suite, reports_dir),
         ]
     )
@@ -304,7 +292,7 @@ def _target(records: Sequence[Record], results_dir: Path) -> str:
 
 def _places(suite: str, reports_dir: Path) -> str:
     """Name the command of a suite, and its report: in its own folder when it was asked for by name."""
-    own, common = _code(str(reports_dir / suite / "index.html")), _code(str(reports_dir / "index.html"))
+    own, common = (_code(str(folder / "index.html")) for folder in (reports_dir / suite, reports_dir))
     command = _code(f"snakemake {shlex.quote(suite)}")
     return f"Run the suite: {command}\n\nReport: {own} after {command}, {common} after `snakemake`"
 

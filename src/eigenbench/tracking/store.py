@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from eigenbench.tracking.addresses import (
     DEFAULT_URI,
     TrackingError,
-    TrackingUnavailable,
     is_server,
     resolve_uri,
     shown_uri,
@@ -86,10 +85,7 @@ def receipt_name(tracking_uri: str | None = None) -> str:
 
 
 def receipt_is_current(path: Path, tracking_uri: str | None = None) -> bool:
-    """Return whether the store still has everything that a receipt names; nothing is raised.
-
-    Only imports may have written to an SQLite file since. Other stores are not asked, nor MLflow imported.
-    """
+    """Return whether only imports have written to the store since; only an SQLite file is asked."""
     try:
         receipt, uri = json.loads(path.read_bytes()), resolve_uri(tracking_uri)
         file = sqlite_path(uri)
@@ -154,7 +150,7 @@ def unavailable_on_failure(uri: str, results_dir: Path) -> Iterator[None]:
         origins = ("mlflow", "alembic", "sqlalchemy", "sqlite3", "psycopg2", "requests", "urllib3")
         if not (isinstance(error, OSError) or type(error).__module__.split(".")[0] in origins):
             raise
-        raise TrackingUnavailable(
+        raise TrackingError(
             f"cannot use the MLflow store {shown_uri(uri)}: {without_secrets(str(error), uri)}. The records "
             f"are safe in {results_dir}; when the store can be used again, run the same snakemake command "
             f"again, or eigenbench sync, to import them"
@@ -169,13 +165,11 @@ def prepare_environment() -> None:
 
 
 def _answering_client(uri: str) -> MlflowClient:
-    """Return a client of a store, once it has answered; one import at a time makes the tables of a database.
-
-    Connecting before finds out that a database is absent; MLflow would try it again for two minutes.
-    """
+    """Return a client of a store that has answered; one import at a time makes the tables of a database."""
     from mlflow import MlflowClient
     from sqlalchemy import text
 
+    # If a database is absent, this finds it out at once; MLflow would try again for two minutes.
     with contextlib.nullcontext() if is_server(uri) else _connection(uri) as connection:
         if connection is not None and connection.dialect.name == "postgresql":
             connection.execute(text(f"SELECT pg_advisory_lock({_ADVISORY_LOCK})"))
@@ -196,8 +190,6 @@ def _connection(uri: str) -> Iterator[Connection]:
         raise TrackingError(
             f"the store needs the Python package {error.name}: pip install '{remedy}', or use an SQLite file"
         ) from error
-    except sqlalchemy.exc.ArgumentError as error:
-        raise TrackingError(f"not the address of a database: {without_secrets(str(error), uri)}") from error
     with engine.connect() as connection:
         yield connection
 

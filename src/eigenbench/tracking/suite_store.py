@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.sealed_json import check_sums
-from eigenbench.tracking.addresses import artifact_location, sqlite_path
-from eigenbench.tracking.models import log_model
+from eigenbench.tracking.addresses import TrackingError, artifact_location, sqlite_path
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import DatasetInput, LoggedModel, Metric, Param, Run
+    from mlflow.entities import DatasetInput, LoggedModel, Metric, Param
 
 #: Kinds of runs in the store: a record, the seeds of a method and classifier, and an experiment.
 RUN, SUMMARY, OVERVIEW = "run", "summary", "overview"
@@ -33,7 +32,7 @@ _PARENT = "mlflow.parentRunId"
 NOTE = "mlflow.note.content"
 
 # The most that MLflow takes or gives in one call, and in one tag.
-_METRICS_PER_CALL = 1000
+_METRICS_PER_CALL = 900
 _PARAMS_PER_CALL = 100
 _RUNS_PER_PAGE = 1000
 _MODELS_PER_PAGE = 100
@@ -66,11 +65,6 @@ class StoredRun:
     start_time: int
     end_time: int
 
-    @classmethod
-    def of(cls, run: Run) -> StoredRun:
-        """Return the description of a run of MLflow."""
-        return cls(run.info.run_id, run.data.tags, run.info.start_time, run.info.end_time or 0)
-
     @property
     def key(self) -> Key:
         """The identity, from the tags; the kind of a run without that tag is a record's."""
@@ -85,11 +79,6 @@ class StoredRun:
     def source(self) -> str:
         """The machine and results folder of the import that wrote it."""
         return self.tags.get("imported_from", "")
-
-    def is_abandoned(self, source: str) -> bool:
-        """Return whether a killed import left the run: one of this source, or one of long ago."""
-        age = abs(1000 * time.time() - int(self.tags.get("imported_at", "0")))
-        return not self.end_time and (self.source == source or age > _MILLISECONDS_TO_FINISH)
 
 
 def source_of(results_dir: Path) -> str:
@@ -150,7 +139,8 @@ def stored_runs(
     for name in experiments:
         search = f"tags.experiment = '{name}'"
         for run in _pages(client.search_runs, [experiment_id], search, max_results=_RUNS_PER_PAGE):
-            stored = StoredRun.of(run)
+            info = run.info
+            stored = StoredRun(info.run_id, run.data.tags, info.start_time, info.end_time or 0)
             if stored.key.run_key or stored.key.kind != RUN:
                 found.setdefault(stored.key, []).append(stored)
     return found
@@ -204,9 +194,11 @@ class SuiteStore:
         return latest(run for run in self.runs.get(key, []) if run.content == content)
 
     def keep(self, key: Key, kept: StoredRun | None) -> None:
-        """Delete all runs of a key but one, and what killed imports left of it."""
+        """Delete all runs of a key but one, and what killed imports left of it, from here or long ago."""
         for run in list(self.runs.get(key, [])):
-            if run != kept and (run.end_time or run.is_abandoned(self.source)):
+            age = abs(1000 * time.time() - int(run.tags.get("imported_at", "0")))
+            abandoned = run.source == self.source or age > _MILLISECONDS_TO_FINISH
+            if run != kept and (run.end_time or abandoned):
                 self.changed = True
                 if stored := self.models.pop(run.run_id, None) if key.kind == RUN else None:
                     self.client.delete_logged_model(stored.model_id)
@@ -221,13 +213,13 @@ class SuiteStore:
         start_time: int,
         end_time: int,
         *,
-        write_files: Callable[[Path], None] | None = None,
+        files: Mapping[str, bytes] | None = None,
         ok: bool = True,
         metrics: Sequence[Metric] = (),
         params: Sequence[Param] = (),
         datasets: Sequence[DatasetInput] = (),
     ) -> StoredRun:
-        """Write a run: content, files, end. ``write_files`` puts the files into a folder."""
+        """Write a run: content, files by their paths, end."""
         from mlflow.exceptions import MlflowException
 
         self.changed = True
@@ -238,19 +230,23 @@ class SuiteStore:
         created = self.client.create_run(self.experiment_id, start_time, tags=texts, run_name=name)
         run_id = created.info.run_id
         try:
-            for start in range(0, len(metrics), _METRICS_PER_CALL):
-                self.client.log_batch(run_id, metrics=metrics[start : start + _METRICS_PER_CALL])
-            for start in range(0, len(params), _PARAMS_PER_CALL):
-                self.client.log_batch(run_id, params=params[start : start + _PARAMS_PER_CALL])
+            while metrics or params:
+                some = metrics[:_METRICS_PER_CALL], params[:_PARAMS_PER_CALL]
+                self.client.log_batch(run_id, metrics=some[0], params=some[1])
+                metrics, params = metrics[_METRICS_PER_CALL:], params[_PARAMS_PER_CALL:]
             if datasets:
                 self.client.log_inputs(run_id, list(datasets))
         except MlflowException as error:
-            if error.error_code == "INVALID_PARAMETER_VALUE":
-                self.client.delete_run(run_id)
-            raise
-        if write_files:
+            if error.error_code != "INVALID_PARAMETER_VALUE":
+                raise
+            self.client.delete_run(run_id)
+            raise TrackingError(f"MLflow refuses it: {error.message}") from error
+        if files:
             with tempfile.TemporaryDirectory(prefix="eigenbench-") as folder:
-                write_files(Path(folder))
+                for file, content in files.items():
+                    path = Path(folder, file)
+                    path.parent.mkdir(exist_ok=True)
+                    path.write_bytes(content)
                 self.client.log_artifacts(run_id, folder)
         self.client.set_terminated(run_id, "FINISHED" if ok else "FAILED", end_time)
         run = StoredRun(run_id, texts, start_time, end_time)
@@ -274,8 +270,3 @@ class SuiteStore:
             elif model.tags.get("imported_from") == self.source:
                 self.client.delete_logged_model(model.model_id)
         return found
-
-    def write_model(self, run: StoredRun, record: Record, file: Path) -> str:
-        """Store the model of a run, and return its name."""
-        self.changed = True
-        return log_model(self.client, run.run_id, self.experiment_id, record, file, self.source)

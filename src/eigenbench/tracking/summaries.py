@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,11 +19,8 @@ from eigenbench.reporting.replicates import (
     RunGroup,
     group_runs,
     headline_direction,
-    method_colours,
 )
 from eigenbench.tracking.suite_store import SUMMARY, Key
-
-_USUAL_HEADLINE = "test_error"
 
 
 @dataclass(frozen=True)
@@ -56,11 +52,6 @@ class Summary:
     def reference(self) -> PublishedComparison | None:
         """The first published number on the headline metric."""
         return next((row for row in self.published if row.number.metric == self.headline), None)
-
-    @property
-    def order(self) -> tuple[float, str]:
-        """The place in a list by rank, where those without a rank stand last."""
-        return self.place["rank"] or math.inf, self.runs.label
 
     @property
     def tags(self) -> dict[str, str | None]:
@@ -117,11 +108,7 @@ class Summary:
 def summarize(
     experiment: str, plan: SuitePlan | None, records: Sequence[Record], results_dir: Path
 ) -> list[Summary]:
-    """Summarize the records of an experiment by method and classifier.
-
-    The plan of their suite gives headline, planned seeds and published numbers; the results folder has the
-    predictions, for the statistics of the report.
-    """
+    """Summarize the records of an experiment by method and classifier, with the predictions of a folder."""
     spec = plan.suite.experiments.get(experiment) if plan else None
     comparisons: list[PublishedComparison] = []
     if plan and spec:
@@ -152,15 +139,12 @@ def _groups_of(records: Sequence[Record]) -> list[RunGroup]:
     found: dict[tuple[str, str], list[Record]] = {}
     for record in sorted(records, key=lambda record: record.seed):
         found.setdefault((record.method, record.classifier), []).append(record)
-    colours = method_colours([sorted({method for method, _ in found})])
-    return [
-        RunGroup(*names, tuple(of), n_seeds, colour=colours[names[0]]) for names, of in sorted(found.items())
-    ]
+    return [RunGroup(*names, tuple(of), n_seeds) for names, of in sorted(found.items())]
 
 
 def _headline(spec: ExperimentSpec | None, records: Iterable[Record]) -> tuple[str, bool]:
     if spec is not None:
         return spec.headline, headline_direction(spec)
-    names = dict.fromkeys(name for record in records for name in record.metrics)
-    headline = _USUAL_HEADLINE if _USUAL_HEADLINE in names else min(names, default=_USUAL_HEADLINE)
+    names = {name for record in records for name in record.metrics}
+    headline = "test_error" if "test_error" in names or not names else min(names)
     return headline, lower_is_better(headline)

@@ -92,18 +92,17 @@ def _print_links(base_url: str, pages: dict[str, str]) -> None:
 
 def _free_address(host: str, port: int) -> tuple[str, int]:
     """Return the numeric address of a host, and the first port from this one on that is free there."""
-    reason: OSError | None = None
+    try:
+        family, _, _, _, (address, *_) = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0]
+    except (OSError, ValueError) as error:
+        raise TrackingError(f"--host {host}: no address to listen on ({error})") from error
+    reason = None
     for candidate in range(port, min(port + 100, 65536)):
         try:
-            family, _, _, _, place = socket.getaddrinfo(host, candidate, type=socket.SOCK_STREAM)[0]
-        except (OSError, ValueError) as error:
-            raise TrackingError(f"--host {host}: no address to listen on ({error})") from error
-        try:
-            socket.create_server(place, family=family).close()
+            socket.create_server((address, candidate), family=family).close()
+            return str(address), candidate
         except OSError as error:
             reason = error
-        else:
-            return str(place[0]), candidate
     raise TrackingError(f"no free port on {host} from {port} on ({reason}); choose another with --port")
 
 
