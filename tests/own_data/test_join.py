@@ -218,7 +218,7 @@ def test_the_suite_runs_the_method_alone_as_the_reference_ran_its_own(
         ("mine_to_join.py:Min", "Did you mean 'Mine'"),
         ("mine_to_join.py:Guess", "is no scikit-learn estimator"),
         ("list.yaml", "write 'steps' and"),
-        ("PCAA", "unknown method 'PCAA'.* Did you mean 'PCA'"),
+        ("PCAA", "unknown component 'PCAA'.* Did you mean 'PCA'"),
     ],
 )
 def test_a_method_that_cannot_be_found_is_refused(own, text, message):

@@ -75,7 +75,7 @@ def test_a_misspelt_method_stops_the_run_before_any_work(tmp_path, make_workflow
     done = make_workflow(work, suites).run()
     assert done.returncode != 0
     assert "tiny.yaml" in done.stdout
-    assert "unknown method 'GEMM'. Did you mean 'GEM'?" in done.stdout
+    assert "unknown component 'GEMM'. Did you mean 'GEM'?" in done.stdout
     assert not (work / "results").exists()
 
 

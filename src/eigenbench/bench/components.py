@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -54,10 +54,6 @@ class Component:
                 f"pip install 'eigenbench[{self.extra}]'"
             ) from error
 
-    def beside(self, folder: Path | None) -> Component:
-        """Return it with a folder as its own, if its module lies there."""
-        return replace(self, folder=folder_of(self.module, folder))
-
     @property
     def summary(self) -> str:
         """The first line of the class's docstring; code that is the user's or a package's is not imported."""
@@ -87,15 +83,13 @@ def folder_of(module: str, folder: Path | None) -> str | None:
 #: not listed is taken to use them.
 _SKLEARN_RANDOMIZED: dict[str, Callable[[dict[str, Any]], bool]] = {
     "KernelPCA": lambda params: params["eigen_solver"] != "dense",
-    "LinearSVC": lambda params: not _solved_by_newton(params),
+    # LIBLINEAR's trust-region Newton steps shuffle no rows.
+    "LinearSVC": lambda params: (
+        (params["dual"], params["penalty"], params["multi_class"]) != (False, "l2", "ovr")
+    ),
     "LogisticRegression": lambda params: params["solver"] in ("liblinear", "sag", "saga"),
     "PCA": lambda params: params["svd_solver"] not in ("full", "covariance_eigh"),
 }
-
-
-def _solved_by_newton(params: dict[str, Any]) -> bool:
-    """Return whether LIBLINEAR solves a LinearSVC by trust-region Newton steps, which shuffle no rows."""
-    return params["dual"] is False and params["penalty"] == "l2" and params["multi_class"] == "ovr"
 
 
 def takes_moments(cls: type) -> bool:

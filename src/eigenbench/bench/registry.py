@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import eigenbench
-from eigenbench.bench.components import KINDS, Component, Kind
+from eigenbench.bench.components import KINDS, Component, Kind, folder_of
 from eigenbench.datasets.strict_model import near_match
 
 _PEERS = "eigenbench.methods.peers"
@@ -98,17 +99,17 @@ def find_component(name: str, folder: Path | None = None) -> Component:
     """Look a component up by what a suite calls it; see the module's documentation.
 
     ``folder``, the suite's, is where the module of an import path may lie if it is not installed. Its
-    ``kind`` is None unless it is registered: its class says what it is. The KeyError gives the near match and
-    what else can be written.
+    ``kind`` is None unless it is registered: its class says what it is. The ValueError gives the near match
+    and what else can be written.
     """
     found = COMPONENTS.get(name) or _unregistered(name)
     if not found:
         close = near_match(name, [*COMPONENTS, *sklearn_estimators()])
-        raise KeyError(
-            f"unknown method {name!r}.{close} Known: {', '.join(COMPONENTS)}, scikit-learn's classes, and "
+        raise ValueError(
+            f"unknown component {name!r}.{close} Known: {', '.join(COMPONENTS)}, scikit-learn's classes, and "
             "import paths, package.module:Class"
         )
-    return found.beside(folder) if _IMPORT_PATH.fullmatch(name) else found
+    return replace(found, folder=folder_of(found.module, folder)) if _IMPORT_PATH.fullmatch(name) else found
 
 
 class _Names:

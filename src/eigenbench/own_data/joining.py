@@ -134,10 +134,10 @@ def _read(text: str) -> JoinedMethod:
     component, folder = (f"{path.stem}:{class_name}", path.parent) if own else (text, None)
     try:
         cls = checked_class(component, None, {}, folder)
-    except KeyError as error:
-        raise OwnDataError(error.args[0]) from None
     except ComponentError as error:
         raise OwnDataError(f"{text}{error}") from None
+    except ValueError as error:  # no component is called so
+        raise OwnDataError(str(error)) from None
     if cls is None:
         raise OwnDataError(f"{text} needs: pip install 'eigenbench[{find_component(text).extra}]'")
     if hasattr(cls, "transform"):

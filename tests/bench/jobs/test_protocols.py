@@ -76,7 +76,7 @@ def test_the_headline_is_the_protocols_own_unless_named():
                 "protocol": "paired_comparison",
                 "settings": {"variants": {"a": {}, "b": {"gem": {"NeighborGEM": {}}}}, "reference": "a"},
             },
-            "unknown method 'NeighborGEM'. Did you mean 'NeighborhoodGEM'",
+            "unknown component 'NeighborGEM'. Did you mean 'NeighborhoodGEM'",
         ),
     ],
 )

@@ -50,17 +50,17 @@ def test_settings_to_begin_with_are_valid(name):
             {"variants": {"a": {}, "b": {"gem": {}}}},
             "must be {Name: {parameter: value}}",
         ),
-        *(
-            ("streaming", {"checkpoints": checkpoints}, "multiples of batch_size=100")
-            for checkpoints in ((), (0, 100), (200, 100), (150,))
-        ),
+        ("streaming", {"checkpoints": ()}, "multiples of batch_size=100"),
+        ("streaming", {"checkpoints": (150,)}, "multiples of batch_size=100"),
+        ("streaming", {"checkpoints": (0, 100)}, "greater than or equal to 2"),
+        ("streaming", {"checkpoints": (200, 100)}, "sizes must ascend"),
         ("sweep", {"values": {}}, "either 'values' or 'sizes'"),
         ("sweep", {"sizes": [5]}, "either 'values' or 'sizes'"),
         ("sweep", {"values": {"gamma": [1]}}, "must name a step"),
         ("sweep", {"values": {"gem__gamma": [0.1, 0.2]}}, "at least one 'unit'"),
         ("sweep", {"values": {"gem__top": []}}, "at least one 'unit'"),
-        ("sweep", {"values": {}, "sizes": [5, 4]}, "ascending"),
-        ("sweep", {"values": {}, "sizes": [1, 4]}, "two or more"),
+        ("sweep", {"values": {}, "sizes": [5, 4]}, "sizes must ascend"),
+        ("sweep", {"values": {}, "sizes": [1, 4]}, "greater than or equal to 2"),
         ("sweep", {"values": {}, "sizes": [5], "axis": "Gamma by"}, "axis"),
         ("transfer", {"smoothing": 1.0}, "'smoothing' needs 'image'"),
         ("transfer", {"deformed_copies": {"copies": 1}}, "'deformed_copies' needs 'image'"),

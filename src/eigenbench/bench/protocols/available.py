@@ -11,7 +11,7 @@ from typing import Any
 
 from eigenbench.bench.components import folder_of, make_importable
 from eigenbench.bench.protocols.base import ProtocolSettings, settings_class
-from eigenbench.bench.registry import why_not_imported
+from eigenbench.bench.registry import near_match, why_not_imported
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,14 @@ def find_protocol(name: str, folder: Path | None = None) -> Protocol:
     """Return a protocol by its name, or by ``package.module:measure`` for one of the user's own.
 
     The module is imported; ``folder``, the suite's, is where it may lie if it is not installed. Raises a
-    KeyError if there is none of that name, and a ValueError if the module cannot be imported, or does not
-    define one class of settings and ``measure``.
+    ValueError if there is none of that name, the module cannot be imported, or does not define one class of
+    settings and ``measure``.
     """
     if name in PROTOCOLS:
         return PROTOCOLS[name]
     if not _OWN.fullmatch(name):
-        raise KeyError(name)
+        known = [*PROTOCOLS, "module:measure"]
+        raise ValueError(f"unknown protocol {name!r}.{near_match(name, known)} Known: {', '.join(known)}")
     found = Protocol(name)
     if place := folder_of(found.module, folder):
         make_importable(place)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from eigenbench.bench.exhibits import Exhibit
 from eigenbench.datasets.strict_model import StrictModel
@@ -18,6 +18,16 @@ T = TypeVar("T")
 #: A list in a suite file; its items have exactly the type T.
 Several = Annotated[tuple[T, ...], Field(strict=False)]
 Sizes = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False, min_length=1)]
+
+
+def _ascending(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    if list(sizes) != sorted(set(sizes)):
+        raise ValueError(f"sizes must ascend, found {list(sizes)}")
+    return sizes
+
+
+#: Sizes of training sets, in rows or classes.
+RunSizes = Annotated[Several[Annotated[int, Field(ge=2)]], AfterValidator(_ascending)]
 ImageSize = Annotated[tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]], Field(strict=False)]
 
 
@@ -160,23 +170,15 @@ def candidates_of(method: Any) -> dict[str, list[float]]:
 class Trial:
     """One method with one seed, on the data of an experiment.
 
-    Attributes
-    ----------
-    settings : ProtocolSettings
-        Of the protocol's own class.
-    build : callable
-        ``build(n_components=512)`` returns the method as an unfitted scikit-learn transformer (a pipeline,
-        also for a single step) whose steps have the trial's seed; keyword arguments replace parameters of
-        the last step.
-    load : callable
-        ``load("GEM")`` returns the class of a component.
-    data : callable
-        ``data(name)`` opens one of the experiment's datasets, a `eigenbench.datasets.Dataset`; ``data()``
-        the main one; ``data(seed=0)`` that with the split of another seed.
-    seed : int
-        Seeds everything else that the protocol draws.
-    metrics : callable
-        ``metrics(seed)`` returns those of the method's run with another seed, which came earlier.
+    - ``settings``: Those of the protocol's own class.
+    - ``build(n_components=512)`` returns the method as an unfitted scikit-learn transformer (a pipeline, also
+      for a single step) whose steps have the trial's seed; keyword arguments replace parameters of the last
+      step.
+    - ``load("GEM")`` returns the class of a component.
+    - ``data(name)`` opens one of the experiment's datasets, a `eigenbench.datasets.Dataset`; ``data()`` the
+      main one; ``data(seed=0)`` that with the split of another seed.
+    - ``seed``: Seeds everything else that the protocol draws.
+    - ``metrics(seed)`` returns those of the method's run with another seed, which came earlier.
     """
 
     settings: Any
@@ -220,20 +222,13 @@ class TrainedModel:
 class Outcome:
     """The measurements of a protocol.
 
-    Attributes
-    ----------
-    metrics : dict
-        By name; ``<metric>_at_<size>`` for one measured at several sizes.
-    curves : dict
-        Name to a list of (step, value).
-    exhibits : list
-        Data of pictures that the report and the dashboard draw.
-    dimension : int or None
-        Number of features, where there is one number.
-    fit_seconds, predict_seconds, search_seconds : float or None
-        Wall time of fitting, of applying to the test data, and of choosing parameters.
-    warnings : list of str
-        Doubts about the result, and what of it is missing.
+    - ``metrics``: By name; ``<metric>_at_<size>`` for one measured at several sizes.
+    - ``curves``: Name to a list of (step, value).
+    - ``exhibits``: Data of pictures that the report and the dashboard draw.
+    - ``dimension``: Number of features, where there is one number.
+    - ``fit_seconds``, ``predict_seconds``, ``search_seconds``: Wall time of fitting, of applying to the test
+      data, and of choosing parameters.
+    - ``warnings``: Doubts about the result, and what of it is missing.
     """
 
     metrics: dict[str, float]

@@ -15,6 +15,7 @@ from eigenbench.bench.protocols.base import (
     ClassifierSettings,
     ImageSize,
     Outcome,
+    RunSizes,
     Several,
     Trial,
     at_sizes,
@@ -51,8 +52,8 @@ class LearningCurveSettings(ClassifierSettings):
     optional: ClassVar[tuple[str, ...]] = ("image", "block")
     takes_sizes: ClassVar[bool] = True
 
-    train_rows: Several[Annotated[int, Field(ge=2)]] = ()
-    classes: Several[Annotated[int, Field(ge=2)]] = ()
+    train_rows: RunSizes = ()
+    classes: RunSizes = ()
     rows_per_class: int | None = Field(default=None, ge=2)
     test_rows: int = Field(default=10_000, ge=1)
     search_rows: int = Field(default=4_000, ge=8)
@@ -67,8 +68,6 @@ class LearningCurveSettings(ClassifierSettings):
             raise ValueError("give either 'train_rows' or 'classes'")
         if bool(self.classes) != (self.rows_per_class is not None):
             raise ValueError("'rows_per_class' belongs to 'classes', and 'classes' needs it")
-        if any(later <= earlier for earlier, later in pairwise(self.sizes)):
-            raise ValueError(f"'train_rows' and 'classes' must ascend, found {list(self.sizes)}")
         if self.block > 1 and (self.image is None or any(side % self.block for side in self.image)):
             raise ValueError("'block' needs an 'image' whose height and width it divides")
         seeds = self.seeds_per_size

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from collections.abc import Iterator
 from math import isfinite
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from pydantic import Field, model_validator
 
-from eigenbench.bench.protocols.base import ClassifierSettings, Outcome, Several, Trial
+from eigenbench.bench.protocols.base import ClassifierSettings, Outcome, RunSizes, Several, Trial
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
@@ -34,7 +33,7 @@ class SweepSettings(ClassifierSettings):
     headline: ClassVar[str] = "validation_error"
 
     values: dict[str, Several[float]] = {}
-    sizes: Several[int] = ()
+    sizes: RunSizes = ()
     axis: str = Field(default="value", pattern=r"^[a-z]+(_[a-z]+)*$")
     unit: float = Field(default=1.0, gt=0)
     train_rows: int = Field(default=10_000, ge=2)
@@ -44,13 +43,12 @@ class SweepSettings(ClassifierSettings):
     def _one_thing_varies(self) -> SweepSettings:
         if bool(self.values) == bool(self.sizes):
             raise ValueError("give either 'values' or 'sizes'")
-        if any(size < 2 for size in self.sizes) or not _ascending(self.sizes):
-            raise ValueError("'sizes' must be two or more rows, ascending")
         for name, values in self.values.items():
             if "__" not in name:
                 raise ValueError(f"'values': {name!r} must name a step and its parameter, as gem__theta")
             steps = [value / self.unit for value in values]
-            if not steps or not all(map(isfinite, steps)) or not _ascending(map(round, steps)):
+            places = [round(step) for step in steps if isfinite(step)]
+            if not steps or len(places) < len(steps) or places != sorted(set(places)):
                 raise ValueError(f"'values' of {name} must ascend, by at least one 'unit' each")
         return self
 
@@ -65,10 +63,6 @@ class SweepSettings(ClassifierSettings):
 
 def _whole(value: float) -> float:
     return int(value) if value == int(value) else value
-
-
-def _ascending(steps: Iterable[int]) -> bool:
-    return all(first < second for first, second in pairwise(steps))
 
 
 class _Variant(NamedTuple):

@@ -8,17 +8,17 @@ import itertools
 import json
 import sys
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from eigenbench.bench.components import Component, MissingExtraError
 from eigenbench.bench.registry import NAMES, find_component, near_match, why_not_imported
-from eigenbench.bench.suites.parts import SuiteError
+from eigenbench.bench.suites.parts import MethodSpec, SuiteError
 from eigenbench.bench.suites.steps import Role, as_step, nested_steps, step_names
-from eigenbench.bench.suites.suite import ExperimentSpec, Suite
+from eigenbench.bench.suites.suite import Suite
 
 #: Rows, inputs and classes of the trial. The inputs are in [0, 1], where counts and densities are too.
 N_ROWS, N_INPUTS, N_CLASSES = 120, 20, 3
@@ -35,72 +35,65 @@ def check_parameters(suite: Suite, path: Path) -> None:
     installed are left out; those of other packages and of the user's own are tried on a few rows. Raises a
     SuiteError with the file, the place, and the nearest parameter or what is wrong.
     """
+    folder = suite.folder
     for experiment_name, experiment in suite.experiments.items():
         start = f"{path}: experiments.{experiment_name}"
         for method_name, method in experiment.methods.items():
-            place = _Place(f"{start}.methods.{method_name}", suite.folder)
-            by_step = dict(zip(step_names(method.steps), method.steps, strict=True))
+            place = f"{start}.methods.{method_name}"
             for step in method.steps:
-                place.check(step.component, "step", step.params)
-            for key, values in method.grid.items():
-                step_name, _, parameter = key.partition("__")
-                if step_name not in by_step:
-                    known = list(by_step)
-                    close = near_match(step_name, known)
-                    raise SuiteError(f"{place.text}.grid: {key!r} names no step.{close} Steps: {known}")
-                place.at("grid").check_values(by_step[step_name].component, None, {}, {parameter: values})
-        if experiment.protocol_settings:
-            _check_settings(experiment, _Place(f"{start}.settings", suite.folder))
+                _check(place, folder, step.component, "step", step.params)
+            for name, values in _varied(f"{place}.grid", method.grid.items(), [method]):
+                _check_values(f"{place}.grid", folder, name, values)
+        if settings := experiment.protocol_settings:
+            place = f"{start}.settings"
+            for name, params in settings.components():
+                _check(place, folder, name, None, params)
+            for name, values in _varied(place, settings.parameters(), experiment.methods.values()):
+                if not any("__" in parameter for parameter in values):  # a protocol can set parts of a step
+                    _check_values(place, folder, name, values)
         for classifier_name, item in experiment.classifiers.items():
-            place = _Place(f"{start}.classifiers.{classifier_name}", suite.folder)
-            place.check(item.component, "classifier", item.params)
-            place.at("grid").check_values(item.component, None, {}, item.grid)
+            place = f"{start}.classifiers.{classifier_name}"
+            _check(place, folder, item.component, "classifier", item.params)
+            _check_values(f"{place}.grid", folder, item.component, item.grid)
 
 
-def _check_settings(experiment: ExperimentSpec, place: _Place) -> None:
-    """Check the components that a protocol's settings name, and the parameters of methods that they set."""
-    settings = experiment.protocol_settings
-    assert settings is not None
-    for name, params in settings.components():
-        place.check(name, None, params)
-    methods = [dict(zip(step_names(m.steps), m.steps, strict=True)) for m in experiment.methods.values()]
-    known = list(dict.fromkeys(itertools.chain(*methods)))
-    for key, values in settings.parameters():
+def _varied(
+    place: str, parameters: Iterable[tuple[str, list[Any]]], methods: Iterable[MethodSpec]
+) -> Iterator[tuple[str, dict[str, list[Any]]]]:
+    """Yield the component, and the values of its parameter, that a ``step__parameter`` of methods names."""
+    by_step = [dict(zip(step_names(method.steps), method.steps, strict=True)) for method in methods]
+    known = list(dict.fromkeys(itertools.chain(*by_step)))
+    for key, values in parameters:
         step, _, parameter = key.partition("__")
         if step not in known:
-            raise SuiteError(f"{place.text}: {key!r} names no step.{near_match(step, known)} Steps: {known}")
-        for steps in methods:
-            if step in steps and "__" not in parameter:
-                place.check_values(steps[step].component, None, {}, {parameter: values})
+            raise SuiteError(f"{place}: {key!r} names no step.{near_match(step, known)} Steps: {known}")
+        for steps in (steps for steps in by_step if step in steps):
+            yield steps[step].component, {parameter: values}
 
 
-@dataclass(frozen=True)
-class _Place:
-    """A place in a suite that is checked."""
+def _check(place: str, folder: Path | None, name: str, role: Role | None, params: dict[str, Any]) -> None:
+    """Check a component and its parameters."""
+    _check_values(place, folder, name, {key: [value] for key, value in params.items()}, role, params)
 
-    text: str
-    folder: Path | None
 
-    def at(self, key: str) -> _Place:
-        return _Place(f"{self.text}.{key}", self.folder)
-
-    def check(self, name: str, role: Role | None, params: dict[str, Any]) -> None:
-        """Check a component and its parameters."""
-        self.check_values(name, role, params, {key: [value] for key, value in params.items()})
-
-    def check_values(
-        self, name: str, role: Role | None, params: dict[str, Any], values: Mapping[str, list[Any]]
-    ) -> None:
-        """Check a component, and values of its parameters with those that are written like steps."""
-        try:
-            cls = checked_class(name, role, params, self.folder)
+def _check_values(
+    place: str,
+    folder: Path | None,
+    name: str,
+    values: Mapping[str, list[Any]],
+    role: Role | None = None,
+    params: Mapping[str, Any] = MappingProxyType({}),
+) -> None:
+    """Check a component, and values of its parameters with those that are written like steps."""
+    try:
+        cls = checked_class(name, role, params, folder)
+        for key, tried in values.items():
             if cls is not None:
-                for key, tried in values.items():
-                    check_parameter(cls, key, tried)
-        except ComponentError as error:
-            raise SuiteError(f"{self.text}: {name}{error}") from None
-        for inner, its_params in nested_steps(list(itertools.chain(*values.values())), NAMES):
-            self.check_values(inner, None, its_params, {key: [value] for key, value in its_params.items()})
+                check_parameter(cls, key, tried)
+    except ComponentError as error:
+        raise SuiteError(f"{place}: {name}{error}") from None
+    for inner, its_params in nested_steps(list(itertools.chain(*values.values())), NAMES):
+        _check(place, folder, inner, None, its_params)
 
 
 def check_parameter(cls: type, key: str, values: list[Any]) -> None:
@@ -145,7 +138,9 @@ def _unquoted(value: Any) -> str:
     return f" Write {meant}, without quotes." if meant else ""
 
 
-def checked_class(name: str, role: Role | None, params: dict[str, Any], folder: Path | None) -> type | None:
+def checked_class(
+    name: str, role: Role | None, params: Mapping[str, Any], folder: Path | None
+) -> type | None:
     """Return the class of a component, after looking whether it can be what a suite takes it for.
 
     None where the package of a registered component is not installed. Code that is neither eigenbench's nor
@@ -160,25 +155,23 @@ def checked_class(name: str, role: Role | None, params: dict[str, Any], folder: 
     except Exception as error:
         if not component.own:
             raise
-        raise ComponentError(f": {_not_loaded(component, folder, error)}") from error
-    if not _is_from_its_folder(component):
-        raise ComponentError(f": {_hidden(component)}")
+        raise ComponentError(f": {_hidden(component) or _not_loaded(component, folder, error)}") from error
+    if hidden := _hidden(component):
+        raise ComponentError(f": {hidden}")
     if component.kind is None:
         check_role(cls, role)
     if component.own and role is not None:
-        _try_once(cls, role, json.dumps(params, sort_keys=True))
+        _try_once(cls, role, json.dumps(dict(params), sort_keys=True))
     return cls
 
 
 def _hidden(component: Component) -> str:
-    return f"another module of that name is installed: rename the one in {component.folder}"
-
-
-def _is_from_its_folder(component: Component) -> bool:
+    """Say so if another module has the name of a component's, which lies in a folder of the user's own."""
     source = getattr(sys.modules.get(component.module), "__file__", None)
-    return (
-        component.folder is None or source is None or Path(source).absolute().is_relative_to(component.folder)
-    )
+    folder = component.folder
+    if folder is None or source is None or Path(source).absolute().is_relative_to(folder):
+        return ""
+    return f"another module of that name is installed: rename the one in {folder}"
 
 
 @cache
@@ -196,8 +189,6 @@ def _try_once(cls: type, role: Role, params: str) -> None:
 
 def _not_loaded(component: Component, folder: Path | None, error: Exception) -> str:
     """Return why a class could not be imported, and what to do."""
-    if not _is_from_its_folder(component):
-        return _hidden(component)
     if isinstance(error, AttributeError) and component.attribute in str(error):
         module, name = component.module, component.attribute
         classes = [key for key, value in vars(sys.modules[module]).items() if isinstance(value, type)]

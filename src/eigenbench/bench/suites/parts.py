@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, Validati
 from eigenbench.bench.protocols.base import SettingsModel, Several
 from eigenbench.bench.records.runs import RECEIPTS, RESULT_FILES
 from eigenbench.bench.records.sealed_json import REFUSED
-from eigenbench.bench.registry import COMPONENTS, NAMES, find_component, near_match, sklearn_estimators
+from eigenbench.bench.registry import COMPONENTS, NAMES, find_component, near_match
 from eigenbench.bench.suites import steps
 
 
@@ -129,23 +129,13 @@ class SuiteModel(SettingsModel):
 
 
 def _parse_step(value: Any) -> Any:
-    """Accept ``Name``, ``[Name, params]`` and ``{Name: params}``."""
+    """Accept ``Name`` and ``{Name: params}``."""
     if isinstance(value, str):
         return {"component": value}
-    if isinstance(value, (tuple, list)) and len(value) == 2:
-        return {"component": value[0], "params": value[1]}
     if isinstance(value, dict) and len(value) == 1 and "component" not in value:
         ((name, params),) = value.items()
         return {"component": name, "params": {} if params is None else params}
     return value
-
-
-def check_component(name: str) -> None:
-    """Raise a ValueError unless a component has a name."""
-    try:
-        find_component(name)
-    except KeyError as error:
-        raise ValueError(error.args[0]) from None
 
 
 def check_reference(kind: str, name: str | None, known: list[str]) -> None:
@@ -155,7 +145,7 @@ def check_reference(kind: str, name: str | None, known: list[str]) -> None:
 
 
 def _check_step(step: steps.Step) -> steps.Step:
-    check_component(step.component)
+    find_component(step.component)
     check_components(step.params)
     return step
 
@@ -184,16 +174,8 @@ class ClassifierSpec(SuiteModel):
 
     @model_validator(mode="after")
     def _is_classifier(self) -> ClassifierSpec:
-        known = [name for name, item in COMPONENTS.items() if item.kind == "classifier"]
-        try:
-            kind = find_component(self.component).kind
-        except KeyError:
-            hint = near_match(self.component, [*known, *sklearn_estimators()])
-            raise ValueError(
-                f"unknown classifier {self.component!r}.{hint} Known: {', '.join(known)}, "
-                "scikit-learn's classes, and import paths, package.module:Class"
-            ) from None
-        if kind not in ("classifier", "control", None):
+        if find_component(self.component).kind not in ("classifier", "control", None):
+            known = [name for name, item in COMPONENTS.items() if item.kind == "classifier"]
             raise ValueError(f"{self.component!r} is no classifier. Known: {', '.join(known)}")
         return self
 
@@ -226,13 +208,9 @@ class ValidationSpec(SuiteModel):
     @property
     def target(self) -> str:
         """The kind of target that the metric is for."""
-        return (
-            "multilabel"
-            if self.multilabel
-            else "regression"
-            if self.metric in REGRESSION_METRICS
-            else "multiclass"
-        )
+        if self.multilabel:
+            return "multilabel"
+        return "regression" if self.metric in REGRESSION_METRICS else "multiclass"
 
     @property
     def higher_is_better(self) -> bool:

@@ -47,10 +47,7 @@ def nested_steps(value: Any, known: Container[str]) -> Iterator[tuple[str, Param
 
 
 def step_names(steps: tuple[Step, ...]) -> list[str]:
-    """Name pipeline steps as ``make_pipeline`` does: lower-case, ``-2`` for the second of a kind.
-
-    Of an import path that is the class alone.
-    """
+    """Name pipeline steps by their classes as ``make_pipeline`` does: lower-case, ``-2`` for the second."""
     lowered = [step.component.rpartition(":")[2].lower() for step in steps]
     names = []
     for index, name in enumerate(lowered):

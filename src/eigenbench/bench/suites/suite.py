@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import (
-    AfterValidator,
     Field,
     PrivateAttr,
     ValidationError,
@@ -21,9 +20,9 @@ from pydantic import (
     model_validator,
 )
 
-from eigenbench.bench.protocols.available import PROTOCOLS, find_protocol
-from eigenbench.bench.protocols.base import ProtocolSettings, Several
-from eigenbench.bench.registry import COMPONENTS, near_match
+from eigenbench.bench.protocols.available import find_protocol
+from eigenbench.bench.protocols.base import ProtocolSettings, RunSizes, Several
+from eigenbench.bench.registry import find_component, near_match
 from eigenbench.bench.suites import steps
 from eigenbench.bench.suites.parts import (
     MULTICLASS_METRICS,
@@ -45,7 +44,6 @@ from eigenbench.bench.suites.parts import (
     SettingsError,
     SuiteModel,
     ValidationSpec,
-    check_component,
     check_distinct,
     check_reference,
 )
@@ -62,14 +60,6 @@ _MULTICLASS_EXTRA = ("errors", "calibration_error")
 MAX_GRID_POINTS = 10_000
 
 
-def _ascending(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    if list(sizes) != sorted(set(sizes)):
-        raise ValueError(f"sizes must ascend, found {list(sizes)}")
-    return sizes
-
-
-#: Sizes of training sets, in rows or classes.
-RunSizes = Annotated[Several[Annotated[int, Field(ge=2)]], AfterValidator(_ascending)]
 #: The keys of sizes, and what they count.
 SIZES = {"train_rows": "rows", "classes": "classes"}
 
@@ -135,8 +125,6 @@ class ExperimentSpec(SuiteModel):
                 "'n_features' and 'grids' belong to 'methods: all', or to methods given by their names alone"
             )
         classifiers = value.get("classifiers")
-        if classifiers == "all":
-            classifiers = [name for name, item in COMPONENTS.items() if item.kind == "classifier"]
         if isinstance(classifiers, list) and all(isinstance(name, str) for name in classifiers):
             check_distinct(tuple(classifiers))
             named = {name: name.rpartition(":")[2] for name in classifiers}
@@ -155,10 +143,7 @@ class ExperimentSpec(SuiteModel):
     @classmethod
     def _known_protocol(cls, name: str | None, info: ValidationInfo) -> str | None:
         if name is not None:
-            try:
-                find_protocol(name, (info.context or {}).get("folder"))
-            except KeyError:
-                check_reference("protocol", name, [*PROTOCOLS, "module:measure"])
+            find_protocol(name, (info.context or {}).get("folder"))
         return name
 
     @field_validator("settings")
@@ -176,7 +161,7 @@ class ExperimentSpec(SuiteModel):
         except ValidationError as error:
             raise SettingsError(error, kind.model_fields) from None
         for item, _ in complete.components():
-            check_component(item)
+            find_component(item)
         return complete.complete()
 
     @field_validator("headline")
@@ -224,26 +209,19 @@ class ExperimentSpec(SuiteModel):
         for name, classifier in self.classifiers.items():
             for method_name in classifier.methods or ():
                 check_reference(f"method of classifier {name}", method_name, list(self.methods))
-        for method_name in self.methods if self.classifiers else ():
-            if not self.classifiers_of(method_name):
+        for method_name, method in self.methods.items() if self.classifiers else ():
+            if not (trained := self.classifiers_of(method_name)):
                 raise ValueError(f"no classifier is trained on the method {method_name}")
-        pairs = [
-            (method_name, method, name, classifier)
-            for method_name, method in self.methods.items()
-            for name, classifier in self.classifiers_of(method_name).items()
-        ]
-        for method_name, method, name, classifier in pairs:
-            points = steps.grid_size(method.grid) * steps.grid_size(classifier.grid)
-            if points > MAX_GRID_POINTS:
-                raise ValueError(
-                    f"the 'grid' of {method_name} and {name} has {points} points, more than {MAX_GRID_POINTS}"
-                )
-            embeddings = min(steps.grid_size(method.grid), steps.MAX_EMBEDDINGS)
-            if 1 < embeddings * steps.grid_size(classifier.grid) < (self.validation.n_points or 0):
-                raise ValueError(
-                    f"the 'grid' of {method_name} and {name} has fewer points than 'validation.n_points: "
-                    f"{self.validation.n_points}' asks for, of which {steps.MAX_EMBEDDINGS} are of the method"
-                )
+            embeddings = steps.grid_size(method.grid)
+            for name, classifier in trained.items():
+                of, of_each = f"the 'grid' of {method_name} and {name} has", steps.grid_size(classifier.grid)
+                if embeddings * of_each > MAX_GRID_POINTS:
+                    raise ValueError(f"{of} {embeddings * of_each} points, more than {MAX_GRID_POINTS}")
+                if 1 < min(embeddings, steps.MAX_EMBEDDINGS) * of_each < (self.validation.n_points or 0):
+                    raise ValueError(
+                        f"{of} fewer points than 'validation.n_points: {self.validation.n_points}' asks for, "
+                        f"of which {steps.MAX_EMBEDDINGS} are of the method"
+                    )
         return self
 
     @property
@@ -275,7 +253,7 @@ def _takes_sizes(protocol: Any, folder: Path | None) -> bool:
     """Say whether a protocol measures all sizes in one run; False where there is no such protocol."""
     try:
         return find_protocol(protocol, folder).settings().takes_sizes
-    except (KeyError, TypeError, ValueError):
+    except (TypeError, ValueError):
         return False
 
 
