@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -30,6 +30,8 @@ _LEAST_CORRELATION = 0.3
 class BaseExhibit(StrictModel, ABC):
     """The data of one picture; there is something to draw."""
 
+    explanation: ClassVar[str] = ""
+
     title: str
 
     @abstractmethod
@@ -38,7 +40,7 @@ class BaseExhibit(StrictModel, ABC):
 
     def legend(self) -> str:
         """Say how the picture is to be read, where it does not say so itself."""
-        return ""
+        return self.explanation
 
 
 class Scatter(BaseExhibit):
@@ -91,6 +93,10 @@ class Histogram(BaseExhibit):
 class Images(BaseExhibit):
     """Grey pictures of one size in rows; each is a list of pixels, row by row, and is scaled on its own."""
 
+    explanation: ClassVar[str] = (
+        "each image scaled on its own, from black to white: compare shapes, not brightness"
+    )
+
     kind: Literal["images"] = "images"
     height: int = Field(gt=0)
     width: int = Field(gt=0)
@@ -108,13 +114,11 @@ class Images(BaseExhibit):
         rows = "; ".join(f"{len(images)} of {name}" for name, images in self.rows.items())
         return f"Images of {self.height} × {self.width} pixels, {rows}: {self.title}."
 
-    def legend(self) -> str:
-        """Say that shapes, and not grey levels, of two images can be compared."""
-        return "each image scaled on its own, from black to white: compare shapes, not brightness"
-
 
 class Boxes(BaseExhibit):
     """Five-number summaries (5, 25, 50, 75 and 95 %) of some groups."""
+
+    explanation: ClassVar[str] = "boxes from 25 to 75 %, whiskers from 5 to 95 %, lines at the median"
 
     kind: Literal["boxes"] = "boxes"
     groups: dict[str, tuple[float, float, float, float, float]] = Field(min_length=1)
@@ -124,10 +128,6 @@ class Boxes(BaseExhibit):
         """Say what is summarized, and the median of each group."""
         medians = ", ".join(f"{name} {box[2]:.3g}" for name, box in self.groups.items())
         return f"Box plot of {self.y_label}: {self.title}. Medians: {medians}."
-
-    def legend(self) -> str:
-        """Say what boxes and whiskers are."""
-        return "boxes from 25 to 75 %, whiskers from 5 to 95 %, lines at the median"
 
 
 Exhibit = Annotated[Scatter | Histogram | Images | Boxes, Field(discriminator="kind")]

@@ -92,10 +92,7 @@ def partition_limit(partition: str | None) -> int | None:
 
 
 def cancel_what_cannot_start(folder: str, warn: Callable[[str], None]) -> None:
-    """Cancel the user's SLURM jobs, submitted from ``folder``, that ask for too much time ever to start.
-
-    ``warn`` gets one sentence for each limit.
-    """
+    """Cancel SLURM jobs of a ``folder`` that ask for too much time ever to start; ``warn`` once a limit."""
     listed = ask_slurm("squeue", "--me", "--noheader", "--states=PENDING", "--format=%i|%r|%l|%P|%Z")
     messages = {}
     for line in listed.splitlines():

@@ -9,6 +9,7 @@ import math
 import platform
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, cached_property
@@ -201,26 +202,22 @@ def describe_environment(threads: int, code_hash: str, gemm_gflops: float | None
     """Collect the environment of this process; the rate of products is measured elsewhere."""
     commit = _git("rev-parse", "HEAD")
     status = _git("status", "--porcelain", "--untracked-files=no")
+    packages: dict[str, str] = {}
+    for name in PACKAGES:
+        with suppress(PackageNotFoundError):
+            packages[name] = version(name)
     return Environment(
         python=platform.python_version(),
         platform=platform.platform(),
         cpu=_cpu_model(),
         threads=threads,
         gemm_gflops=gemm_gflops,
-        packages={name: found for name in PACKAGES if (found := _version(name))},
+        packages=packages,
         blas=_blas(),
         git_commit=commit,
         git_dirty=None if status is None else bool(status),
         code_hash=code_hash,
     )
-
-
-@cache
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def _blas() -> str | None:

@@ -73,13 +73,11 @@ def search_rows(
 class JobSpec(StrictModel):
     """One method of an experiment, and the classifiers that a job trains on it.
 
-    ``split_drawn`` says whether the seed draws training and test rows, ``train_rows`` or ``classes`` how many
-    of them it draws, ``permute_labels`` whether the labels of the training rows are permuted, for a control.
-    ``propensity`` has the constants of the label propensities of multilabel data. ``protocol`` is the module
-    of what is measured in place of a classifier's error, ``protocol_folder`` where it lies if it is not
-    installed. ``time_limit`` are the seconds of a search, and of a fit; records of ``pictured_seed`` have
-    pictures of the embedding. ``components`` says where every component is that steps, classifiers and
-    settings name.
+    The seed draws training and test rows where ``split_drawn``, and as many rows or classes as ``train_rows``
+    or ``classes`` say. ``permute_labels`` is for a control. ``propensity`` has the constants of label
+    propensities. ``protocol`` is a module, in ``protocol_folder`` if it is not installed. ``time_limit`` is
+    in seconds, of a search and of a fit. Records of ``pictured_seed`` have pictures of the embedding.
+    ``components`` are those that steps, classifiers and settings name.
     """
 
     suite: str = ""

@@ -31,11 +31,9 @@ _FROM_ELSEWHERE = (
 
 
 class OutputStates:
-    """The damaged outputs among those that were asked for.
+    """The damaged outputs among those that were asked for, each with a message or none, and the missing ones.
 
-    ``damaged`` has the files to set aside, and what is wrong with each; an empty text for one that needs no
-    message. ``missing`` has those that are not there. Outputs that a storage provider keeps (``stored``) are
-    whole, and not looked at.
+    Outputs that a storage provider keeps (``stored``) are whole, and not looked at.
     """
 
     def __init__(self, results: Path, data: Path, catalogue: Catalogue, stored: bool) -> None:

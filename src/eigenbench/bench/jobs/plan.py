@@ -217,24 +217,19 @@ def _methods(
         named = spec.named({*COMPONENTS, *_written_like_steps(spec.naming)})
         components = {component: find_component(component, suite.folder) for component in named}
         spec = spec.model_copy(update={"components": components})
-        partitioned = [dataset for dataset in spec.datasets if catalogue.entry(dataset).partitioned]
-        if partitioned:
-            _check_partitioned(spec, partitioned[0])
+        for dataset in (dataset for dataset in spec.datasets if catalogue.entry(dataset).partitioned):
+            from eigenbench.bench.jobs.pipelines import why_not_in_partitions  # imports what methods need
+
+            if reason := why_not_in_partitions(spec):
+                raise SuiteError(
+                    f"suite {suite.name}: experiments.{name}.methods.{method_name}: {reason}, and the rows "
+                    f"of {dataset} stay in partitions"
+                )
         exclusive = settings is not None and settings.exclusive
         fit = _seconds_of_fit(spec, entry, settings)
         seconds = len(seeds) * _fits_with_a_seed(spec) * fit
         small = fit <= FIT_SECONDS and seconds <= JOB_SECONDS and not exclusive
         yield MethodPlan(spec, seeds, small or first is not None, seconds, fit, exclusive)
-
-
-def _check_partitioned(spec: JobSpec, dataset: str) -> None:
-    from eigenbench.bench.jobs.pipelines import why_not_in_partitions  # imports what methods need
-
-    if reason := why_not_in_partitions(spec):
-        raise SuiteError(
-            f"suite {spec.suite}: experiments.{spec.experiment}.methods.{spec.method}: {reason}, and the"
-            f" rows of {dataset} stay in partitions"
-        )
 
 
 def _written_like_steps(value: Any) -> Iterator[str]:

@@ -28,12 +28,10 @@ _ROUNDING = 1e-5
 class Scores:
     """Metrics and predictions of a model on some rows.
 
-    ``confusion`` (c, c) counts rows, true in rows and predicted in columns; None for more than
-    `MOST_CONFUSION_CLASSES` classes. ``thresholds`` are those of decisions on multilabel data.
-    ``predictions`` is what every later statistic can be computed from. Classes: ``truth`` and ``predicted``
-    (n,), codes, and, when the model gives probabilities, ``probability`` (n,), that of the true class,
-    float32. Labels: the scores of each row's best labels as the ``data``, ``indices``, ``indptr`` and
-    ``shape`` of a CSR array, and ``truth_indices`` and ``truth_indptr`` of the indicator of the true ones.
+    ``confusion`` (c, c) has the true classes in rows; None for more than `MOST_CONFUSION_CLASSES`.
+    ``thresholds`` are those of decisions on multilabel data. ``predictions`` of classes are ``truth`` and
+    ``predicted`` (n,), codes, and ``probability`` (n,) of the true class, float32; of labels the scores of
+    each row's best ones as the parts of a CSR array, and those of the indicator of the true ones.
     """
 
     metrics: dict[str, float]

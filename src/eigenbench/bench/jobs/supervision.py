@@ -37,7 +37,7 @@ _MACHINE_ERRORS = {
     *(errno.EROFS, errno.ESTALE, errno.EMFILE, errno.ENFILE),
 }
 
-#: Rows and columns of the matrices whose product is timed.
+#: Rows and columns of the matrices whose product is timed; from here on the rate is that of larger ones.
 _GEMM_SIZE = 2048
 
 Report = dict[str, Any]
@@ -53,9 +53,9 @@ class MachineFaultError(RuntimeError):
 class Supervisor:
     """Execution of fits in processes of their own, with so many BLAS and OpenMP threads.
 
-    ``log`` is named in the records of failed runs. A fit that is killed or out of memory is recorded at the
-    ``last_attempt``; before, the job fails. ``time_limit`` are the seconds of one call. The job and its
-    fits end with the process ``workflow``, by default the parent of the job.
+    A fit that is killed or out of memory is recorded at the ``last_attempt``; before, the job fails.
+    ``time_limit`` is in seconds, of one call. The job and its fits end with the process ``workflow``, by
+    default the parent of the job.
     """
 
     threads: int
@@ -154,14 +154,11 @@ def machine_fault(error: BaseException) -> str | None:
     for cause in _causes(error):
         if isinstance(cause, DamagedFileError):
             return str(cause)
-        if isinstance(cause, OSError) and (cause.errno in _MACHINE_ERRORS or _is_short_write(cause)):
+        # NumPy reports a full disk without an error number: ``1024 requested and 0 written``.
+        short = isinstance(cause, OSError) and " requested and " in str(cause) and " written" in str(cause)
+        if isinstance(cause, OSError) and (cause.errno in _MACHINE_ERRORS or short):
             return f"{type(cause).__name__}: {cause}"
     return None
-
-
-def _is_short_write(error: OSError) -> bool:
-    """NumPy reports a full disk without an error number: ``1024 requested and 0 written``."""
-    return error.errno is None and " requested and " in str(error) and " written" in str(error)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -192,10 +189,7 @@ def _read_report(reader: int, child: int, time_limit: float | None, workflow: in
 
 
 def gemm_gflops() -> float:
-    """Measure how fast this process multiplies float32 matrices, in 10^9 operations a second.
-
-    The best of three products with n = 2,048, from which size on the rate is that of large Gram matrices.
-    """
+    """Return the best rate of three products of float32 matrices, in 10^9 operations a second."""
     generator = np.random.default_rng(0)
     first, second = generator.standard_normal((2, _GEMM_SIZE, _GEMM_SIZE), dtype=np.float32)
     product = np.empty_like(first)

@@ -85,12 +85,8 @@ def _fit(context: JobContext, classifier: str, seed: int, candidates: list[Repor
     with replacing_file(folder / "predictions.npz") as temporary, temporary.open("wb") as stream:
         np.savez_compressed(stream, allow_pickle=False, **scores.predictions, **rows)
     params = flat_params(steps) | {f"classifier__{key}": value for key, value in step.params.items()}
-    chosen_thresholds = scores.thresholds or {}
-    params |= {
-        f"threshold__{name}": value
-        for name, value in chosen_thresholds.items()
-        if not isinstance(value, list)
-    }
+    decided = (scores.thresholds or {}).items()
+    params |= {f"threshold__{name}": value for name, value in decided if not isinstance(value, list)}
     params["steps"] = " → ".join(item.component for item in (*steps, step))
     if (single := _single_class(scores.predictions)) is not None:
         report["warnings"] = [f"every test row was predicted to be of class {dataset.classes[single]!r}"]

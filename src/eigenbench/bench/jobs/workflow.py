@@ -35,12 +35,9 @@ _PREPARE_MB = 2000
 class Workflow:
     """The suites of a configuration, planned. Arguments named ``w`` are the wildcards of a job.
 
-    ``receipt`` is the name of the files in which imports into the MLflow store in use leave what they did.
-    ``snakemake`` is Snakemake's workflow: outputs that its storage provider keeps are not checked, and its
-    executor and default resources say which limit of time jobs have. Without ``check``, as in the nested
-    starts of Snakemake in cluster jobs, parameters are not checked, which imports every method.
-
-    Raises a SuiteError, which names file, key and remedy, if the configuration or a suite is not valid.
+    ``receipt`` is the file name of receipts of imports into the MLflow store, ``snakemake`` Snakemake's
+    workflow. Without ``check``, as in the nested starts of Snakemake in cluster jobs, parameters are not
+    checked, which imports every method. Raises a SuiteError where configuration or a suite is not valid.
     """
 
     def __init__(

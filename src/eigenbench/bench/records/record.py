@@ -198,12 +198,9 @@ def read_record_and_files(path: Path, *names: str) -> Record:
 def _why_refused(content: bytes) -> str:
     """Say what is wrong with a file whose seal does not match."""
     try:
-        fields = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        return f"not a readable run record ({error})"
-    if not isinstance(fields, dict) or "schema_version" not in fields:
-        return "not a run record"
-    if fields["schema_version"] != SCHEMA_VERSION:
-        found = fields["schema_version"]
+        found = json.loads(content)["schema_version"]
+    except (ValueError, RecursionError, KeyError, TypeError) as error:
+        return f"not a run record ({error})"
+    if found != SCHEMA_VERSION:
         return f"has schema version {found!r}, and this eigenbench reads version {SCHEMA_VERSION}"
     return "was changed after it was written (its seal does not match)"
