@@ -2,7 +2,9 @@
 
 import gc
 import os
+import resource
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -51,6 +53,20 @@ def pytest_collection_finish() -> None:
     """Keep thousands of tests, which stay to the end, out of every collection of garbage."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def largest_file() -> Iterator[Callable[[int | None], None]]:
+    """Return a function that lets the system refuse larger files, as a full disk would; None ends it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    def limit(size: int | None) -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft if size is None else size, hard))
+
+    yield limit
+    limit(None)
+    signal.signal(signal.SIGXFSZ, previous)
 
 
 @pytest.fixture(scope="session")

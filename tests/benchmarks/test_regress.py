@@ -106,10 +106,7 @@ def test_a_slowed_and_worsened_copy_is_found_and_a_copy_is_not(tmp_path):
     folders = [SRC.parent, tmp_path / "copy", tmp_path / "changed"]
     before, copy, changed = measured(folders, 6, ["class_moments", "tensor_sketch"])
     assert verdicts(before, copy) == {}
-    assert verdicts(before, changed) == {
-        "class_moments.work": "worse",
-        "tensor_sketch.kernel_error": "worse",
-    }
+    assert verdicts(before, changed) == {"class_moments.work": "worse", "tensor_sketch.kernel_error": "worse"}
 
 
 def append_to(path, text):

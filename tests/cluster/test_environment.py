@@ -36,10 +36,7 @@ def pinned(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("suite", "jobs"),
-    [("single", {"train": 1}), ("stages", {"train": 1})],
-)
+@pytest.mark.parametrize(("suite", "jobs"), [("single", {"train": 1}), ("stages", {"train": 1})])
 def test_every_job_runs_in_the_environment_of_the_module(pinned, tmp_path, make_workflow, suite, jobs):
     workflow = make_workflow(tmp_path / "run", suite)
     workflow.run("--sdm", "env-modules")

@@ -77,17 +77,11 @@ def test_a_job_out_of_time_is_tried_again_with_more(faulty):
     assert "(out of time)" in faulty[0].printed()
 
 
-def test_a_cancelled_job_is_submitted_again(faulty):
-    first, *_, last = attempts(faulty, CANCELLED)
-    assert first.state == "CANCELLED"
-    assert last.state == "COMPLETED"
+@pytest.mark.parametrize(("name", "state"), [(CANCELLED, "CANCELLED"), (LOST, "NODE_FAIL")])
+def test_a_job_that_was_cancelled_or_lost_with_its_node_is_submitted_again(faulty, name, state):
+    first, *_, last = attempts(faulty, name)
+    assert (first.state, last.state) == (state, "COMPLETED")
     assert "(cancelled)" in faulty[0].printed()
-
-
-def test_a_job_of_a_failed_node_is_submitted_again(faulty):
-    first, *_, last = attempts(faulty, LOST)
-    assert first.state == "NODE_FAIL"
-    assert last.state == "COMPLETED"
     assert "sacct" not in faulty[0].printed()
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
-import signal
 import sqlite3
 
 import pytest
@@ -16,24 +14,14 @@ from eigenbench.tracking.addresses import TrackingError
 pytestmark = pytest.mark.workflow
 
 
-@pytest.fixture
-def limited_files():
-    """Return a function that lets the operating system refuse larger files, as a full disk would."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    signal.signal(signal.SIGXFSZ, previous)
-
-
 @pytest.mark.parametrize("room", [0, 60_000])
-def test_a_full_disk_during_an_import_loses_nothing(results, store_uri, tmp_path, limited_files, room):
+def test_a_full_disk_during_an_import_loses_nothing(results, store_uri, tmp_path, largest_file, room):
     """Without room for the store, or for the files of the runs only: a clear error, then it goes on."""
     paths = [results.record(seed) for seed in range(40)]
-    limited_files(room)
+    largest_file(room)
     with pytest.raises(TrackingError, match="records are safe"):
         results.bring(paths, store_uri)
-    limited_files(resource.getrlimit(resource.RLIMIT_FSIZE)[1])
+    largest_file(None)
     with contextlib.closing(sqlite3.connect(tmp_path / "mlflow.db")) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     summary = results.bring(paths, store_uri)

@@ -62,10 +62,7 @@ def test_a_dry_run_says_the_same_and_writes_nothing(results, store_uri, sync, du
     results.record(2)
     results.record(3).write_text("{")
     before = dump(store_uri)
-    assert sync("--dry-run") == (
-        1,
-        "1 would be imported, 1 would be replaced, 1 there already, 1 failed",
-    )
+    assert sync("--dry-run") == (1, "1 would be imported, 1 would be replaced, 1 there already, 1 failed")
     assert dump(store_uri) == before
     assert sync() == (1, "1 imported, 1 replaced, 1 there already, 1 failed")
 

@@ -35,6 +35,21 @@ def has_ipv6():
     return True
 
 
+@pytest.fixture
+def opened(request):
+    """Return a function that opens the dashboard in a process of its own, and gives the link it prints."""
+
+    def start(*arguments):
+        code = f"from eigenbench.tracking.ui import open_ui; open_ui(*{arguments!r})"
+        process = subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        request.addfinalizer(process.terminate)
+        return process, process.stdout.readline().rpartition(" ")[2].strip()
+
+    return start
+
+
 needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6 loopback")
 
 
@@ -50,7 +65,7 @@ needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6
     ],
 )
 def test_it_serves_on_the_next_free_port_and_ends_whole(
-    results, store_uri, request, capsys, host, address, end
+    results, store_uri, opened, capsys, host, address, end
 ):
     """While it runs, the dashboard of its own address is that server, which is only linked to."""
     path = results.record(model=None)
@@ -59,13 +74,7 @@ def test_it_serves_on_the_next_free_port_and_ends_whole(
         taken.bind((host, 0))
         taken.listen()
         port = taken.getsockname()[1]
-        code = f"from eigenbench.tracking.ui import open_ui; open_ui({store_uri!r}, {host!r}, {port})"
-        process = subprocess.Popen(
-            [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        request.addfinalizer(process.terminate)
-        assert process.stdout is not None
-        link = process.stdout.readline().split()[1]
+        process, link = opened(store_uri, host, port)
     base = link.partition("/#/")[0]
     assert base.rpartition(":")[0] == address
     assert int(base.rpartition(":")[2]) > port
@@ -106,18 +115,11 @@ def test_a_port_that_is_none_is_refused(port):
 
 
 @pytest.mark.slow
-def test_other_machines_may_ask_by_the_names_that_are_allowed(store_uri, request):
+def test_other_machines_may_ask_by_the_names_that_are_allowed(store_uri, opened):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    call = f"open_ui({store_uri!r}, '0.0.0.0', {port}, 'elsewhere.org')"
-    code = f"from eigenbench.tracking.ui import open_ui; {call}"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-    request.addfinalizer(process.terminate)
-    assert process.stdout is not None
-    process.stdout.readline()
+    opened(store_uri, "0.0.0.0", port, "elsewhere.org")
     for name, status in (("elsewhere.org", 200), ("attacker.org", 403)):
         asked = urllib.request.Request(
             f"http://127.0.0.1:{port}/ajax-api/2.0/mlflow/runs/search",

@@ -70,10 +70,6 @@ def test_whatever_is_removed_is_planned_again(copied):
     assert {"report reports/", "track tiny"} <= planned
 
 
-def test_a_forced_rule_runs_again(finished):
-    assert fits(finished[0].planned("--forcerun", "train_tiny_single")) >= SINGLE
-
-
 def test_delete_all_output_leaves_logs_downloads_and_the_store(copied):
     assert copied.run("--delete-all-output").returncode == 0
     left = {

@@ -49,19 +49,6 @@ def test_the_end_says_where_to_look(finished):
     assert "gem" in printed
 
 
-def test_every_record_is_in_mlflow_once(finished, monkeypatch):
-    workflow, _ = finished
-    mlflow = pytest.importorskip("mlflow")
-    monkeypatch.chdir(workflow.folder)
-    client = mlflow.MlflowClient(f"sqlite:///{workflow.folder}/mlflow.db")
-    (experiment,) = (e for e in client.search_experiments() if e.name == "tiny")
-    keys = [
-        run.data.tags["run_key"]
-        for run in client.search_runs([experiment.experiment_id], "tags.kind = 'run'")
-    ]
-    assert sorted(keys) == sorted(_read(path)["run_key"] for path in workflow.records())
-
-
 def test_an_experiment_can_be_imported_alone(copied):
     """As the workflow does with those of a long suite."""
     receipt = f"results/tiny/single/{copied.receipt}"

@@ -33,47 +33,41 @@ def test_real_data_is_fetched_and_prepared(run, tmp_path):
     assert prepared["card"] == json.loads((tmp_path / "prepared" / "digits" / "card.json").read_bytes())
 
 
-@pytest.mark.parametrize(
-    ("step", "error", "status"),
-    [
-        (
-            "fetch",
-            DatasetUnavailable("digits", "digits.csv", ["mirror: no such file"], Path("raw")),
-            "not_run",
-        ),
-        ("prepare", MalformedData("digits.csv", "line 7", "NaN in column 3"), "failed"),
-    ],
-)
-def test_data_that_cannot_be_used_is_an_outcome_with_its_reason(
-    run, tmp_path, monkeypatch, step, error, status
-):
-    def refuse(name, *, data_dir, catalogue, progress):
-        raise error
+@pytest.fixture
+def failing(run, monkeypatch):
+    """Return a function that lets the download, or what follows it, raise an error."""
 
-    if step == "prepare":
-        run("download", "raw")
-        monkeypatch.setattr(data, "prepare_arrays", refuse)
-    else:
-        monkeypatch.setattr(data, "fetch", refuse)
+    def fail(step, error):
+        def refuse(name, *, data_dir, catalogue, progress):
+            raise error
+
+        if step == "prepare":
+            run("download", "raw")
+        monkeypatch.setattr(data, {"download": "fetch", "prepare": "prepare_arrays"}[step], refuse)
+
+    return fail
+
+
+NO_SOURCE = DatasetUnavailable("digits", "digits.csv", ["mirror: no such file"], Path("raw"))
+MALFORMED = MalformedData("digits.csv", "line 7", "NaN in column 3")
+
+
+@pytest.mark.parametrize(
+    ("step", "error", "status"), [("download", NO_SOURCE, "not_run"), ("prepare", MALFORMED, "failed")]
+)
+def test_data_that_cannot_be_used_is_an_outcome_with_its_reason(run, failing, tmp_path, step, error, status):
+    failing(step, error)
+    if step == "download":
         assert run("download", "raw")[0] == 0
     code, prepared = run("prepare", "prepared")
     assert (code, prepared["status"]) == (0, status)
-    assert prepared["failure"]["stage"] == {"fetch": "download"}.get(step, step)
-    assert prepared["failure"]["message"] == str(error)
+    assert (prepared["failure"]["stage"], prepared["failure"]["message"]) == (step, str(error))
     assert prepared["card"] is None
     assert (tmp_path / "prepared" / "digits").is_dir(), "an output of the rule in both cases"
 
 
 @pytest.mark.parametrize("error", [InsufficientSpace("disk full"), OSError(errno.EIO, "input/output error")])
-@pytest.mark.parametrize("step", ["fetch", "prepare"])
-def test_a_fault_of_the_machine_fails_the_job_and_writes_nothing(run, monkeypatch, step, error):
-    def fail(name, *, data_dir, catalogue, progress):
-        raise error
-
-    if step == "prepare":
-        run("download", "raw")
-        monkeypatch.setattr(data, "prepare_arrays", fail)
-        assert run("prepare", "prepared") == (1, None)
-    else:
-        monkeypatch.setattr(data, "fetch", fail)
-        assert run("download", "raw") == (1, None)
+@pytest.mark.parametrize(("step", "folder"), [("download", "raw"), ("prepare", "prepared")])
+def test_a_fault_of_the_machine_fails_the_job_and_writes_nothing(run, failing, step, folder, error):
+    failing(step, error)
+    assert run(step, folder) == (1, None)

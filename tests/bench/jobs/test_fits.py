@@ -105,32 +105,20 @@ def test_the_test_rows_do_not_change_what_is_chosen_or_fitted(jobs, monkeypatch)
 
 
 @pytest.mark.parametrize(
-    ("experiment", "stage", "said"),
+    ("experiment", "said"),
     [
-        ({"methods": {"m": {"steps": [{"GEM": {"gamma": -1}}]}}}, "train", "gamma"),
-        ({"methods": {"m": GEM}, "classifiers": {CLASSIFIER: {"params": {"ridge": -1.0}}}}, "train", "ridge"),
-        (
-            {"methods": {"m": GEM}, "classifiers": {CLASSIFIER: {"grid": {"ridge": [-1.0, -2.0]}}}},
-            "train",
-            "no candidate of the search has a validation score.*ridge",
-        ),
-        (
-            {"methods": {"m": {"steps": ["GEM"], "grid": {"gem__gamma": [-1.0]}}}},
-            "train",
-            "no candidate of the search has a validation score.*gamma",
-        ),
-        (
-            {"methods": {"m": {}}, "classifiers": {CLASSIFIER: {"params": {"ridge": -1.0}}}},
-            "train",
-            "ridge",
-        ),
+        ({"methods": {"m": {"steps": [{"GEM": {"gamma": -1}}]}}}, "gamma"),
+        ({"classifiers": {CLASSIFIER: {"params": {"ridge": -1.0}}}}, "ridge"),
+        ({"methods": {"m": {}}, "classifiers": {CLASSIFIER: {"params": {"ridge": -1.0}}}}, "ridge"),
+        ({"classifiers": {CLASSIFIER: {"grid": {"ridge": [-1.0, -2.0]}}}}, "no candidate of the .*ridge"),
+        ({"methods": {"m": {"steps": ["GEM"], "grid": {"gem__gamma": [-1.0]}}}}, "no candidate .*gamma"),
     ],
 )
-def test_a_failure_is_recorded_with_its_stage_and_all_files_are_there(jobs, experiment, stage, said):
+def test_a_failure_is_recorded_with_its_stage_and_all_files_are_there(jobs, experiment, said):
     method = plan_of(**experiment)
     record = jobs.run(method)[CLASSIFIER]
     assert record.status == "failed"
-    assert record.failure.stage == stage
+    assert record.failure.stage == "train"
     assert record.failure.log.endswith("job.log")
     assert re.search(said, record.failure.message)
     assert record.metrics == {}
@@ -226,10 +214,7 @@ def test_altered_data_stop_the_job_before_any_fit(jobs):
 
 @pytest.mark.parametrize(
     ("protocol", "settings"),
-    [
-        ("kernel_error", {"degree": 3, "sizes": [8, 16]}),
-        ("sweep", {"sizes": [40, 80]}),
-    ],
+    [("kernel_error", {"degree": 3, "sizes": [8, 16]}), ("sweep", {"sizes": [40, 80]})],
 )
 def test_a_measured_run_gives_a_record(jobs, protocol, settings):
     method = plan_of(

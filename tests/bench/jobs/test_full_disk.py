@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import errno
-import resource
-import signal
 
 import numpy as np
 import pytest
@@ -20,22 +18,8 @@ from eigenbench.methods.model_file import load_model, save_model
 pytestmark = pytest.mark.workflow
 
 
-@pytest.fixture
-def full_disk():
-    """Let the operating system refuse files over 100 bytes, as a full quota would."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-
-    def fill(full):
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100 if full else soft, hard))
-
-    yield fill
-    fill(False)
-    signal.signal(signal.SIGXFSZ, previous)
-
-
 @pytest.mark.parametrize("there_before", [False, True])
-def test_nothing_half_written_is_left(tmp_path, full_disk, there_before):
+def test_nothing_half_written_is_left(tmp_path, largest_file, there_before):
     model = LogisticRegression().fit(np.eye(4), [0, 0, 1, 1])
     files = {tmp_path / "model.skops": lambda path: save_model(path, model)}
     files[tmp_path / "record.json"] = lambda path: write_json(path, {"values": list(range(99))})
@@ -43,12 +27,12 @@ def test_nothing_half_written_is_left(tmp_path, full_disk, there_before):
         for path, write in files.items():
             write(path)
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    full_disk(True)
+    largest_file(100)
     for path, write in files.items():
         with pytest.raises(OSError) as raised:
             write(path)
         assert raised.value.errno in (errno.EFBIG, errno.ENOSPC)
-    full_disk(False)
+    largest_file(None)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
     for path, write in files.items():
         write(path)
@@ -59,12 +43,12 @@ def records(jobs):
     return list(jobs.results.rglob("record.json"))
 
 
-def test_a_full_disk_is_no_result_and_the_next_attempt_makes_one(jobs, full_disk):
+def test_a_full_disk_is_no_result_and_the_next_attempt_makes_one(jobs, largest_file):
     method = plan_of()
-    full_disk(True)
+    largest_file(100)
     with pytest.raises((MachineFaultError, OSError)):
         jobs.run(method, last_attempt=True)
-    full_disk(False)
+    largest_file(None)
     assert not records(jobs)
     assert jobs.run(method)["CalibratedLeastSquares"].status == "ok"
 

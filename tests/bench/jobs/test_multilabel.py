@@ -73,15 +73,6 @@ def test_multilabel_runs_always_search_and_others_only_with_a_grid():
 
 
 @pytest.mark.parametrize(
-    ("metric", "higher"), [("hamming_loss", False), ("macro_f1", True), ("precision_at_1", True)]
-)
-def test_a_job_is_told_which_way_its_metric_goes(metric, higher):
-    assert (
-        plan_of(**EXPERIMENT | {"validation": {"metric": metric}}).spec.validation.higher_is_better == higher
-    )
-
-
-@pytest.mark.parametrize(
     ("dataset", "metric", "known"), [("bibtex", "error", "labels"), ("mnist", "micro_f1", "classes")]
 )
 def test_a_metric_that_does_not_suit_the_targets_is_refused(dataset, metric, known):

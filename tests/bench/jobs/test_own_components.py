@@ -138,24 +138,12 @@ SCALER, NEAREST = "StandardScaler", 'component: "NAME:Nearest"'
     ("old", "new", "words"),
     [
         (NEAREST, f"{NEAREST}, params: {{k: 3}}", "classifiers.nearest: NAME:Nearest has no parameter 'k'"),
-        (
-            NEAREST,
-            'component: "NAME:Centred"',
-            "it is no classifier: derive it from sklearn.base",
-        ),
-        (
-            NEAREST,
-            'component: "NAME:Nearst"',
-            "the module NAME has no 'Nearst': name a class of its own. Did you mean 'Nearest'?",
-        ),
+        (NEAREST, 'component: "NAME:Centred"', "it is no classifier: derive it from sklearn.base"),
+        (NEAREST, 'component: "NAME:Nearst"', "has no 'Nearst': name a class of its own. Did you mean 'Nea"),
         (NEAREST, 'component: "NAME:function"', "it is not a class"),
         (NEAREST, 'component: "NAME_hepler:Nearest"', "Did you mean 'NAME_helper'?"),
         (NEAREST, 'component: "json:Nearest"', "another module of that name is installed"),
-        (
-            NEAREST,
-            'component: "NAME_bad:Nearest"',
-            "importing NAME_bad fails: ModuleNotFoundError",
-        ),
+        (NEAREST, 'component: "NAME_bad:Nearest"', "importing NAME_bad fails: ModuleNotFoundError"),
         (SCALER, '"no_such:Thing"', "no module 'no_such': install its package, or put no_such.py"),
         (SCALER, '"NAME:Unfinished"', "it has no method 'fit', which a step of a pipeline"),
         (SCALER, '"NAME:Broken"', "transform returns the shape (20,), not (120, features)"),
@@ -314,16 +302,8 @@ def test_a_protocol_beside_a_suite_is_planned_and_its_code_counts(parts):
 @pytest.mark.parametrize(
     ("protocol", "code", "words"),
     [
-        (
-            "no_such:measure",
-            "",
-            "there is no module 'no_such': install its package, or put no_such.py or a folder",
-        ),
-        (
-            "NAME:measure",
-            "import no_such_package",
-            "importing NAME_p fails: ModuleNotFoundError: No module named 'no_such_package'",
-        ),
+        ("no_such:measure", "", "there is no module 'no_such': install its package, or put no_such.py or a"),
+        ("NAME:measure", "import no_such_package", "importing NAME_p fails: ModuleNotFoundError: No module"),
         ("NAME:measure", "1 / 0", "importing NAME_p fails: ZeroDivisionError"),
         ("NAME:measure", "def measure(trial): pass", "must define one class derived from ProtocolSettings"),
         ("NAME:measure", PROTOCOL.split("def measure")[0], "defines no function 'measure(trial)'"),

@@ -72,8 +72,7 @@ def test_a_classifier_never_stops_by_rows_whose_labels_its_map_has_seen(
     params = {"C": 1.0, "early_stopping": early_stopping, "max_iter": 3}
     step = Step(component="SecondOrderLogistic", params=params)
     spec = plan_of(
-        methods={"wide": {"steps": steps}},
-        classifiers={"SecondOrderLogistic": {"params": step.params}},
+        methods={"wide": {"steps": steps}}, classifiers={"SecondOrderLogistic": {"params": step.params}}
     ).spec
     model, _ = fit_classifier(spec, step, features, X, y, 3)
     same = np.array_equal(model.feature_map_.transform(X), features.transform(X))

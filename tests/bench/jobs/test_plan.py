@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from small_jobs import methods_of, plan_of, suite_of
+from small_jobs import methods_of, suite_of
 
 from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.plan import plan_suite
@@ -302,16 +302,6 @@ def test_the_targets_are_the_configured_suites_each_suite_and_the_papers(workflo
     assert bench.report_files("all")[0] == "reports/index.html"
     assert bench.report_files("s")[0] == "reports/s/index.html"
     assert [bench.reported(SimpleNamespace(report=report)) for report in ("", "s/")] == [["quick"], ["s"]]
-
-
-def test_a_search_embeds_on_one_part_and_the_run_on_all_training_rows():
-    method = plan_of(
-        methods={"m": {"steps": ["GEM"], "grid": {"gem__gamma": [0.1, 1.0]}}},
-        classifiers={"CalibratedLeastSquares": {"grid": {"ridge": [0.1, 1.0, 10.0]}}},
-    )
-    spec = method.spec
-    assert [point.embedding for point in spec.points("CalibratedLeastSquares")] == [0, 0, 0, 1, 1, 1]
-    assert [steps[0].params for steps in spec.embedding_points()] == [{"gamma": 0.1}, {"gamma": 1.0}]
 
 
 def test_the_seeds_of_a_method_win_over_those_of_the_experiment():

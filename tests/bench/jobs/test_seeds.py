@@ -64,9 +64,7 @@ def registered(monkeypatch):
 METHODS = {
     "embedding": {"methods": {"m": {"steps": ["Noise"]}}},
     "classifier": {"methods": {"m": {}}, "classifiers": ["Guessing"]},
-    "searched": {
-        "methods": {"m": {"steps": ["Noise"], "grid": {"noise__scale": [1.0, 2.0]}}},
-    },
+    "searched": {"methods": {"m": {"steps": ["Noise"], "grid": {"noise__scale": [1.0, 2.0]}}}},
 }
 
 

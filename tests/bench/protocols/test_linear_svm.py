@@ -68,18 +68,6 @@ def test_without_steps_the_machine_is_that_of_the_exact_kernel(trial, monkeypatc
         assert found == pytest.approx(expected)
 
 
-def test_the_curve_holds_the_test_errors(trial, projected_powers):
-    outcome = measure(trial(projected_powers))
-    assert outcome.curves["test_error_by_features"] == [
-        (size, outcome.metrics[f"test_error_at_{size}"]) for size in (32, 128)
-    ]
-
-
-def test_more_features_tell_more(trial, projected_powers):
-    metrics = measure(trial(projected_powers)).metrics
-    assert metrics["test_error_at_128"] <= metrics["test_error_at_32"]
-
-
 def test_test_rows_do_not_choose(trial, projected_powers):
     honest = measure(trial(projected_powers)).metrics
     trial.v = np.roll(trial.v, 1)

@@ -51,11 +51,6 @@ def test_the_curve_is_that_of_the_learner_fed_by_hand(make_trial, rows):
     assert outcome.dimension == 64
 
 
-def test_it_learns(make_trial, rows):
-    outcome = measure(trial_of(make_trial, rows, checkpoints=(200, 4000))(MAP))
-    assert outcome.metrics["test_error"] < 0.15 < outcome.metrics["test_error_at_200"]
-
-
 def test_a_pass_takes_every_row_once(make_trial, rows, monkeypatch):
     X, y, V, v = rows
     marked = np.column_stack([np.arange(1000, dtype=np.float32), X])

@@ -222,18 +222,13 @@ def refused_before_work(tmp_path, suite, old, new, place, words):
 @pytest.mark.parametrize(
     ("old", "new", "line", "words"),
     [
-        ("A test", "2026-01-31", 2, "'2026-01-31' is a date"),
         ("A test", "!!binary aGVsbG8=", 2, "tag"),
         ("[0, 1]", "!!set {0, 1}", 11, "tag"),
-        ("[0, 1]", "1" * 5000, 11, "not a number"),
         ("[0, 1]", "&a [*a]", 11, "*a"),
         ("[0, 1]", "*nothing", 11, "*nothing"),
-        ("plain:", "1:", 9, "the key 1 is not a text"),
         ("plain:", "true:", 9, "the key True is not a text"),
         ("plain:", "[a]:", 9, "not a text"),
         ("plain:", "? {a: b}\n      :", 9, "not a text"),
-        ("plain:", "gem:", 9, "the key 'gem' is given twice"),
-        ("A test", "[" * 40 + "]" * 40, 2, "levels"),
         ("A test", f"[{'0, ' * MAX_VALUES}]", 2, "values"),
     ],
 )
@@ -249,12 +244,7 @@ def test_nesting_beyond_what_a_parser_takes_names_its_line(tmp_path):
     assert re.match("line 2: .*(levels|nesting depth)", message)
 
 
-@pytest.mark.parametrize("first", ["1", "[]"])
-@pytest.mark.parametrize("form", ["[{0}, {0}, {0}, {0}]", "{{<<: [{0}, {0}, {0}, {0}], k{1}: 1}}"])
-def test_aliases_that_expand_without_end_are_refused(tmp_path, form, first):
-    chain = [f"a0: &a0 {{k: {first}}}"]
-    chain += [f"a{n}: &a{n} {form.format(f'*a{n - 1}', n)}" for n in range(1, 10)]
-    assert "values, with aliases written out" in refusal(tmp_path, "\n".join(chain) + SUITE)
+def test_aliases_that_nest_without_end_are_refused(tmp_path):
     deep = ["a0: &a0 [1]", *(f"a{n}: &a{n} [*a{n - 1}]" for n in range(1, 200))]
     assert "levels" in refusal(tmp_path, "\n".join(deep) + SUITE)
 
@@ -266,7 +256,6 @@ def test_aliases_that_expand_without_end_are_refused(tmp_path, form, first):
         (b"# nothing\n", "expected a mapping"),
         (b"title: a\ndescription: \xff\n", "line 2: not UTF-8"),
         (b"title: a\n---\ntitle: b\n", "line 2: "),
-        (b"#" * (1 << 20) + b"#", "more than 1048576 bytes"),
         (SUITE.encode("utf-16"), "not UTF-8"),
     ],
 )
