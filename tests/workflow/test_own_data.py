@@ -21,7 +21,7 @@ from eigenbench.datasets.catalogue import CatalogueEntry
 from eigenbench.own_data.comparison_run import Options, run_comparison
 from eigenbench.own_data.problem import make_problem
 from eigenbench.own_data.progress import FitsEnd
-from eigenbench.own_data.table import OwnDataError, table_of
+from eigenbench.own_data.table import table_of
 
 pytestmark = pytest.mark.workflow
 
@@ -206,15 +206,3 @@ def _processes():
             yield f"{(path / 'cmdline').read_bytes()!r} {(path / 'cwd').readlink()}"
         except OSError:
             continue
-
-
-def test_data_that_cannot_be_used_is_one_line(tmp_path):
-    (tmp_path / "data.csv").write_text("a,kind\n1,x\n2,x\n3,x\n4,x\n")
-    done = subprocess.run(
-        command("compare", "data.csv", "--target", "kind"), cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.returncode == 1
-    assert done.stderr.startswith("eigenbench: target 'kind' has one class")
-    assert len(done.stderr.splitlines()) == 1
-    with pytest.raises(OwnDataError, match="lengths differ"):
-        eigenbench.compare(np.eye(3), [0, 1])

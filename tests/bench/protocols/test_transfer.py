@@ -280,6 +280,9 @@ def test_directions_behind_principal_components_are_shown_in_pixels():
     assert np.allclose(pictures.rows["direction"][0], coarse, atol=5e-3 * np.abs(coarse).max())
 
 
+NO_NUMBERS = "pca__n_components: 'choose' needs a list of numbers"
+
+
 class TestChoice:
     """Parameters chosen on source classes that were held out."""
 
@@ -372,10 +375,17 @@ class TestChoice:
         method = make_pipeline(PCA(2))
         assert choose_on_held_out_classes(method, X, y, folds=3, seed=0) == ({}, None)
 
-    @pytest.mark.parametrize("values", [[], ["rbf"], 3, [True]])
-    def test_only_lists_of_numbers_can_be_chosen_from(self, values):
-        X, y = self.task()
-        with pytest.raises(ValueError, match="pca__n_components: 'choose' needs a list of numbers"):
+    @pytest.mark.parametrize(
+        ("values", "n_classes", "said"),
+        [
+            *((values, 9, NO_NUMBERS) for values in ([], ["rbf"], 3, [True])),
+            ([7, 8], 9, "n_components=8 must be between"),
+            ([1], 5, "5 source classes cannot make 3 parts"),
+        ],
+    )
+    def test_where_nothing_can_be_chosen_the_error_says_why(self, values, n_classes, said):
+        X, y = self.task(n_classes)
+        with pytest.raises(ValueError, match=said):
             choose_on_held_out_classes(make_pipeline(PCA({"choose": values})), X, y, folds=3, seed=0)
 
     def test_a_candidate_that_cannot_be_fitted_is_out(self):
@@ -384,16 +394,6 @@ class TestChoice:
         chosen, error = choose_on_held_out_classes(method, X, y, folds=3, seed=0)
         assert chosen == {"pca__n_components": 1}
         assert error < 0.01
-
-    def test_where_none_can_be_fitted_the_last_error_says_why(self):
-        X, y = self.task()
-        with pytest.raises(ValueError, match="n_components=8 must be between"):
-            choose_on_held_out_classes(make_pipeline(PCA({"choose": [7, 8]})), X, y, folds=3, seed=0)
-
-    def test_too_few_classes_are_an_error(self):
-        X, y = self.task(n_classes=5)
-        with pytest.raises(ValueError, match="5 source classes cannot make 3 parts"):
-            choose_on_held_out_classes(make_pipeline(PCA({"choose": [1]})), X, y, folds=3, seed=0)
 
 
 def test_the_suite_is_valid_and_repeats_the_published_sizes():
