@@ -56,13 +56,6 @@ def test_more_neighbors_than_classes_takes_all(gaussians):
     )
 
 
-def test_every_class_counts_the_same_however_many_rows_it_has(gaussians):
-    X, y = gaussians
-    twice = np.concatenate([X, X[y == "a"]]), np.concatenate([y, y[y == "a"]])
-    once = NeighborhoodGEM(top=2, n_neighbors=6).fit(X, y)
-    assert_allclose(NeighborhoodGEM(top=2, n_neighbors=6).fit(*twice).detectors_, once.detectors_, rtol=1e-6)
-
-
 def test_bad_input(gaussians):
     X, y = gaussians
     few = np.delete(np.arange(len(X)), np.flatnonzero(y == "a")[3:])
