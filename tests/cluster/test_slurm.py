@@ -2,7 +2,6 @@
 
 import json
 
-import mlflow
 import pandas as pd
 import pytest
 
@@ -50,15 +49,6 @@ def test_every_record_is_there_once(faulty):
     results = pd.read_csv(workflow.folder / "reports" / "results.csv")
     assert not results.duplicated(["run_key", "metric"]).any()
     assert set(results.run_key) == {record["run_key"] for record in records}
-
-
-def test_every_record_is_in_mlflow_once(faulty):
-    workflow, _ = faulty
-    client = mlflow.MlflowClient(f"sqlite:///{workflow.folder}/mlflow.db")
-    (experiment,) = (each for each in client.search_experiments() if each.name == "faults")
-    found = client.search_runs([experiment.experiment_id], filter_string="tags.kind = 'run'")
-    keys = [run.data.tags["run_key"] for run in found]
-    assert sorted(keys) == sorted(run.key for run in workflow.planned_runs())
 
 
 def test_a_job_out_of_memory_is_tried_again(faulty, slurm):

@@ -34,6 +34,10 @@ def test_no_secret_is_shown(uri):
     assert SECRET not in without_secrets(f"cannot open {uri}, nor {SECRET}", uri)
 
 
+def test_a_password_that_is_the_name_of_the_user_is_hidden():
+    assert without_secrets("password=lab", "postgresql://lab:lab@host/mlflow") == "password=***"
+
+
 @pytest.mark.parametrize("uri", ADDRESSES)
 def test_an_import_that_fails_leaves_no_secret(uri, results, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)

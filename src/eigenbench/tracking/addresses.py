@@ -76,8 +76,9 @@ def shown_uri(uri: str) -> str:
 
 def without_secrets(text: str, uri: str) -> str:
     """Return a text on one line of bounded length, without the words of an address that `shown_uri` hides."""
-    shown = shown_uri(uri)
-    hidden = set(re.findall(r"\w+", f"{uri} {unquote(uri)} {quote(uri)}")) - set(re.findall(r"\w+", shown))
+    shown, parts = shown_uri(uri), _parsed(uri)
+    visible = set(re.findall(r"\w+", shown)) - set(re.findall(r"\w+", str(parts and parts.password)))
+    hidden = set(re.findall(r"\w+", f"{uri} {unquote(uri)} {quote(uri)}")) - visible
     text = " ".join(text.split()).replace(uri, shown)
     return re.sub(r"\w+", lambda word: _MASK if word[0] in hidden else word[0], text)[:_LONGEST_MESSAGE]
 

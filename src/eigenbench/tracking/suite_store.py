@@ -139,8 +139,7 @@ def stored_runs(
     for name in experiments:
         search = f"tags.experiment = '{name}'"
         for run in _pages(client.search_runs, [experiment_id], search, max_results=_RUNS_PER_PAGE):
-            info = run.info
-            stored = StoredRun(info.run_id, run.data.tags, info.start_time, info.end_time or 0)
+            stored = StoredRun(run.info.run_id, run.data.tags, run.info.start_time, run.info.end_time or 0)
             if stored.key.run_key or stored.key.kind != RUN:
                 found.setdefault(stored.key, []).append(stored)
     return found
