@@ -27,12 +27,22 @@ def test_every_method_has_every_size_and_seed(errors):
 
 
 def test_the_claims_of_the_first_paragraph(errors):
-    """Who leads on MNIST, Letter, MAGIC, Elec, forest cover type and Adult."""
+    """Who leads on printed characters, MNIST, Letter, MAGIC, Elec, forest cover type and Adult."""
+    relatives = ["gem", "gem_subclasses", "gem_neighborhoods"]
+    printed = errors["printed_characters", "rows"]
+    ratios = ratio_of_errors(printed["gem"], printed["random"])
+    assert (ratios["high"] < 1).all()
+    assert ratios["ratio"].round(2).tolist()[::3] == [0.89, 0.08]
+    for rival in printed.keys() - relatives:
+        for name in relatives:
+            assert (ratio_of_errors(printed[name], printed[rival])["ratio"].to_numpy()[2:] < 1).all(), rival
     mnist, adult = errors["mnist", "rows"], errors["a9a", "rows"]
     ratios = ratio_of_errors(mnist["gem"], mnist["random"])
     assert (ratios["high"] < 1).all()
     assert ratios["ratio"].round(2).tolist()[::4] == [0.76, 0.36]
     assert rows_needed(mnist["gem"], mnist["random"], 1000).rows == pytest.approx(5700, rel=0.03)
+    for rival in ("lightgbm", "random_forest", "svc"):
+        assert (ratio_of_errors(mnist["gem"], mnist[rival])["ratio"].to_numpy()[2:] < 1).all(), rival
     assert (ratio_of_errors(adult["gem"], adult["random"])["high"] >= 1).all()
     for name in ("random", "nystroem"):
         assert adult[name].mean()[32000] == pytest.approx(0.149, abs=5e-4)
