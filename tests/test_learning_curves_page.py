@@ -90,15 +90,11 @@ def test_the_model_finds_what_made_the_errors():
 
 
 def test_the_best_within_some_seconds_is_that_of_the_sizes_that_are_quick_enough(monkeypatch):
-    sizes = [250, 1000]
-    found = {
-        "gem": pd.DataFrame([[0.3, 0.1]], columns=sizes),
-        "raw": pd.DataFrame([[0.2, 0.15]], columns=sizes),
-    }
-    seconds = {
-        "gem": pd.DataFrame([[5.0, 50.0]], columns=sizes),
-        "raw": pd.DataFrame([[2.0, 20.0]], columns=sizes),
-    }
+    def at_two_sizes(**values):
+        return {name: pd.DataFrame([line], columns=[250, 1000]) for name, line in values.items()}
+
+    found = at_two_sizes(gem=[0.3, 0.1], raw=[0.2, 0.15])
+    seconds = at_two_sizes(gem=[5.0, 50.0], raw=[2.0, 20.0])
     monkeypatch.setattr(page, "BUDGETS", (1, 10, 100))
     monkeypatch.setattr(page, "curves", lambda metric: {("letter", "rows"): seconds})
     line = page.seconds_table({("letter", "rows"): found}).splitlines()[2]

@@ -2,7 +2,6 @@
 
 import re
 
-import numpy as np
 import pandas as pd
 import pytest
 import which_embedding as page
@@ -46,24 +45,6 @@ def test_what_the_page_says_of_pairs_follows_from_their_ratios(first, second, co
     lines = page.pair_lines(page.PROBLEMS[0], page.read_board(page.PROBLEMS[0]))
     (line,) = [one for one in lines if (one["first"], one["second"]) == (first, second)]
     assert line["conclusion"] == conclusion
-
-
-@pytest.mark.parametrize("number", range(6))
-def test_a_method_that_the_page_calls_ahead_leads_in_sampled_pools_of_rivals(number):
-    problem = page.PROBLEMS[number]
-    errors = page.error_table(problem, page.read_board(problem))
-    lines = page.pair_lines(problem, page.read_board(problem))
-    generator = np.random.default_rng(number)
-    for line in lines:
-        pair = [line["ahead"], line["behind"]]
-        rivals = errors.columns.drop(pair)
-        leads = []
-        for _ in range(200):
-            pool = [*pair, *rivals[generator.random(len(rivals)) < generator.random()]]
-            ranks = errors.iloc[generator.integers(0, len(errors), len(errors))][pool].rank(axis=1).mean()
-            leads.append(ranks[pair[0]] < ranks[pair[1]])
-        # A share of resamples in every pool is at most that in pools at random.
-        assert np.mean(leads) >= line["support"] - 0.08
 
 
 def test_prose_of_the_page_makes_no_claim_beside_the_generated_ones():

@@ -61,7 +61,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
         if announced > len(body):
             self.wfile.flush()
-            self.server.stalled.set()
             self.server.release.wait(timeout=20)
 
     def log_message(self, *_):
@@ -73,7 +72,7 @@ def web():
     """A server; ``pages[path]`` is a body and its announced length, and a shorter body stalls."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.pages, server.requested = {}, []
-    server.stalled, server.release = threading.Event(), threading.Event()
+    server.release = threading.Event()
     server.url = f"http://127.0.0.1:{server.server_port}"
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, daemon=True)

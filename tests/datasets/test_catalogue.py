@@ -3,26 +3,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from small_table import table_entry
 
 from eigenbench.datasets import CatalogueError, load_catalogue
+from eigenbench.datasets.plain_yaml import write_yaml
 from eigenbench.datasets.sources import InstalledSource, PackageSource, SdistSource, UrlSource
 from eigenbench.datasets.splits import draw_split
 
-PRINTED = {
-    "reader": "printed",
-    "train": {"characters": "ab", "images": 2},
-    "test": {"characters": "cd", "images": 2},
-    "size": 8,
-    "extent": 0.5,
-    "blur": 0,
-    "seed": 0,
-}
+PRINTED = load_catalogue().entry("printed_scaled").format.model_dump(mode="json")
 
 
 def write(path, **entries):
-    path.write_text(yaml.safe_dump({"datasets": entries}))
+    path.write_text(write_yaml({"datasets": entries}))
     return path
 
 

@@ -46,13 +46,6 @@ def test_seeds_draw_different_splits_of_the_same_rows(prepared):
     assert np.bincount(splits[2].y_test).tolist() == [2, 2, 2]
 
 
-def test_features_and_labels_stay_together(prepared):
-    data = open_prepared(prepared(split={"kind": "random", "test_fraction": 0.3}), split_seed=5)
-    for X, y in ((data.X_train, data.y_train), (data.X_test, data.y_test)):
-        np.testing.assert_array_equal(X[:, 0].astype(int) % 3, y)
-    assert len(data.X_test) == 9
-
-
 def test_rows_of_official_files_are_sampled_by_the_seed(prepared):
     changes = {
         "parts": {"train": ["table.csv"], "test": ["table.csv"]},
@@ -92,11 +85,6 @@ def test_a_missing_or_truncated_array_is_named(prepared, name):
     path.unlink()
     with pytest.raises(MalformedData, match=name):
         open_prepared(path.parent)
-
-
-def test_a_folder_without_a_card_is_named(tmp_path):
-    with pytest.raises(MalformedData, match=r"card\.json.*missing or damaged"):
-        open_prepared(tmp_path)
 
 
 def test_code_that_opens_data_does_not_depend_on_how_they_are_made():

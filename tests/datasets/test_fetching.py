@@ -2,13 +2,10 @@
 
 import gzip
 import os
-import resource
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -141,11 +138,6 @@ def test_a_supplied_file_that_is_cut_leaves_nothing(mirror):
     assert names() == []
 
 
-def test_where_to_get_a_supplied_file_is_said(mirror):
-    with pytest.raises(DatasetUnavailable, match=r"Ask at example\.org\. Then set EIGENBENCH_MIRROR"):
-        fetch_supplied({"mirror": "table.csv"})
-
-
 def test_a_folder_that_cannot_be_written_says_so(table_in_mirror, tmp_path):
     (tmp_path / "file").write_text("in the way")
     entry = catalogue_of(t=table_entry(table_in_mirror))
@@ -207,42 +199,15 @@ def test_a_folder_with_a_part_that_cannot_be_read_is_refused():
         assert as_nobody(script, EIGENBENCH_MIRROR=top).endswith(f"no permission to read {closed}")
 
 
-def test_no_room_during_a_download_leaves_nothing_and_is_no_reason_to_try_elsewhere(web):
-    """The operating system refuses files over 100 bytes; not while pytest writes, whose log can be a file."""
+def test_no_room_during_a_download_leaves_nothing_and_is_no_reason_to_try_elsewhere(web, largest_file):
     web.pages["/table.csv"] = (TABLE, len(TABLE))
     url = f"{web.url}/table.csv"
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
-    try:
-        with pytest.raises(InsufficientSpace, match="free space"):
-            fetch_table({"url": url}, {"url": url})
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    largest_file(100)
+    with pytest.raises(InsufficientSpace, match="free space"):
+        fetch_table({"url": url}, {"url": url})
+    largest_file(None)
     assert names() == []
     assert len(web.requested) == 1
-
-
-def test_kill_during_a_download_leaves_nothing_that_looks_complete(web, tmp_path):
-    web.pages["/table.csv"] = (TABLE[:100], len(TABLE))
-    script = tmp_path / "download.py"
-    entry = table_entry({"url": f"{web.url}/table.csv"})
-    script.write_text(
-        textwrap.dedent(f"""
-            from eigenbench.datasets import fetch
-            from eigenbench.datasets.catalogue import Catalogue
-            fetch("t", catalogue=Catalogue.model_validate({{"path": "-", "datasets": {{"t": {entry!r}}}}}))
-        """)
-    )
-    process = subprocess.Popen([sys.executable, str(script)], stderr=subprocess.DEVNULL)
-    try:
-        assert web.stalled.wait(timeout=30)
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    assert [name for name in names() if not name.startswith(".partial-")] == []
-    web.pages["/table.csv"] = (TABLE, len(TABLE))
-    fetch_table({"url": f"{web.url}/table.csv"})
-    assert (raw() / "table.csv").read_bytes() == TABLE
 
 
 def test_leftovers_of_killed_runs_are_removed_after_a_day(table_in_mirror):

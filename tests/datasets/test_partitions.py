@@ -160,14 +160,6 @@ def test_a_new_and_a_missing_partition_are_noticed(arrays):
     assert not arrays.current()
 
 
-def test_a_file_that_goes_while_rows_are_read_is_named(arrays):
-    arrays.prepare()
-    partitions = open_prepared(arrays.prepared).X_train
-    (arrays.rows / "train-3.npy").unlink()
-    with pytest.raises(FileNotFoundError, match=r"train-3\.npy is missing"):
-        ClassMoments.of_partitions(partitions)
-
-
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
@@ -196,12 +188,6 @@ def test_fractions_as_labels_are_refused(arrays):
     np.save(path, np.load(path) + 0.25)
     with pytest.raises(MalformedData, match=r"train-0\.npy: label .* is not a whole number"):
         arrays.prepare()
-
-
-def test_a_damaged_file_is_named(tables):
-    (tables.rows / "train-5.parquet").write_bytes(b"PAR1 not really")
-    with pytest.raises(MalformedData, match=r"train-5\.parquet cannot be read as Parquet"):
-        tables.prepare()
 
 
 def test_a_file_in_both_parts_is_refused(arrays):

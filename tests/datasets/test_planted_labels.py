@@ -153,9 +153,7 @@ def test_real_data_have_no_recipe():
 
 
 DATA = PlantedLabels(n_rows=6000, n_features=2000, n_labels=400, rank=10, nonzeros_per_row=40)
-THREE_LABELS = PlantedLabels(
-    n_rows=6000, n_features=2000, n_labels=400, rank=10, nonzeros_per_row=40, labels_per_row=3
-)
+THREE_LABELS = DATA.model_copy(update={"labels_per_row": 3})
 
 
 def planted(data, centred):

@@ -1,7 +1,6 @@
 """The prepared form: its arrays and card, what is refused, and what interruptions leave."""
 
 import json
-import resource
 import signal
 import subprocess
 import sys
@@ -70,13 +69,6 @@ def test_preparing_again_changes_nothing_and_needs_no_raw_file(make):
     assert not (raw() / "table.csv").exists()
 
 
-def test_another_recipe_prepares_again(make):
-    make()
-    card = make(dtype="uint8", scale=2.0, files={"table.csv": TABLE.replace(b"29,", b"255,")})
-    assert np.load(prepared() / "X_all.npy").dtype == np.uint8
-    assert card.scale == 2.0
-
-
 def test_refused_files_leave_the_finished_folder(make):
     card = make()
     with pytest.raises(MalformedData, match="3 classes"):
@@ -90,14 +82,6 @@ def test_an_official_split_shares_one_class_order(make):
     assert card.classes == ("s1", "s2", "s10", "s11")
     assert np.load(prepared() / "y_train.npy").tolist() == [2, 1, 3]
     assert np.load(prepared() / "y_test.npy").tolist() == [0, 2]
-
-
-def test_the_first_rows_are_the_training_set(make):
-    card = make(split={"kind": "first", "n_train": 21})
-    data = open_prepared(prepared())
-    assert (card.n_train, card.n_test) == (21, 9)
-    assert data.X_train[:, 0].tolist() == list(range(21))
-    assert data.X_test[:, 0].tolist() == list(range(21, 30))
 
 
 def test_a_sparse_multilabel_set(make):
@@ -143,6 +127,7 @@ def test_a_graph_of_the_labels_is_kept(make):
     data = open_prepared(prepared())
     assert data.label_edges.tolist() == [[0, 3], [1, 3], [2, 0], [2, 1]]
     assert data.classes == ["A", "B", "C"]
+    np.testing.assert_array_equal(data.y_train.toarray(), [[0, 0, 1], [1, 1, 0]])
 
 
 def test_parts_of_different_graphs_are_refused(make):
@@ -186,25 +171,18 @@ def test_values_that_are_no_bytes_are_refused(make, value):
         make({"table.csv": table}, dtype="uint8", scale=1.0)
 
 
-@pytest.fixture
-def many_rows():
+def test_no_room_leaves_nothing_half_written(make, largest_file):
     table = b"".join(b"%d,1.5,%s\n" % (i % 10, b"ab"[i % 2 : i % 2 + 1]) for i in range(2000))
-    return {"files": {"table.csv": table}, "expect": {"rows": {"all": 2000}, "features": 2, "classes": 2}}
-
-
-def test_no_room_leaves_nothing_half_written(make, many_rows):
-    make(**many_rows)
+    expect = {"rows": {"all": 2000}, "features": 2, "classes": 2}
+    make({"table.csv": table}, expect=expect)
     for path in prepared().iterdir():
         path.unlink()
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (15_000, hard))
-    try:
-        with pytest.raises(InsufficientSpace, match="free space"):
-            make(**many_rows)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    largest_file(15_000)
+    with pytest.raises(InsufficientSpace, match="free space"):
+        make({"table.csv": table}, expect=expect)
+    largest_file(None)
     assert list(prepared().iterdir()) == []
-    assert make(**many_rows).n_train == 1600
+    assert make({"table.csv": table}, expect=expect).n_train == 1600
 
 
 @pytest.mark.workflow

@@ -16,9 +16,11 @@ pytestmark = pytest.mark.workflow
 MEMBER = "tinydata-1.0/tinydata/table.csv"
 
 
-def sdist_of(**members: bytes) -> bytes:
+def sdist_of(*links: tarfile.TarInfo, **members: bytes) -> bytes:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+        for link in links:
+            tar.addfile(link)
         for name, data in {"setup.py": b"raise SystemExit(3)", **members}.items():
             info = tarfile.TarInfo(f"tinydata-1.0/tinydata/{name}")
             info.size = len(data)
@@ -89,13 +91,6 @@ LINK = tarfile.TarInfo("tinydata-1.0/tinydata")
 LINK.type, LINK.linkname = tarfile.SYMTYPE, "/etc"
 
 
-def linked() -> bytes:
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
-        tar.addfile(LINK)
-    return packed.getvalue()
-
-
 @pytest.mark.parametrize(
     ("archive", "reason"),
     [
@@ -103,7 +98,7 @@ def linked() -> bytes:
         (sdist_of(**{"table.csv": TABLE})[:-40], "ended before the end-of-stream marker"),
         (b"no archive", "compressed stream"),
         (gzip.compress(b"no tar", mtime=0), "tar headers"),
-        (linked(), "neither a file nor a folder"),
+        (sdist_of(LINK), "neither a file nor a folder"),
         (
             gzip.compress(pack_tar([(MEMBER, TABLE)]) + bytes(20_000), compresslevel=0, mtime=0),
             "10000 bytes allowed",

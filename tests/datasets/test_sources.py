@@ -7,7 +7,6 @@ import socket
 import tarfile
 import warnings
 import zipfile
-from importlib.resources import files
 
 import pytest
 from small_table import TABLE, catalogue_of, fetch_table, fetch_two, raw, sha256, table_entry, why_not
@@ -26,14 +25,6 @@ def closed_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return free.getsockname()[1]
-
-
-def test_mirror(mirror):
-    (mirror / "t").mkdir()
-    (mirror / "t" / "table.csv.gz").write_bytes(gzip.compress(TABLE))
-    record, data = get({"mirror": "t/table.csv.gz", "decode": ["gzip"]})
-    assert data == TABLE
-    assert (record.kind, record.source, record.sha256) == ("mirror", "t/table.csv.gz", sha256(TABLE))
 
 
 def test_mirror_gives_a_member_of_a_tar(mirror):
@@ -143,14 +134,6 @@ def test_package_without_pip(package_index, monkeypatch):
 
     monkeypatch.setattr(remote, "find_spec", lambda name: None)
     assert "pip is not available" in why_not({"package": "tinydata==1.0", "member": "a.csv"})[0]
-
-
-def test_installed():
-    packed = (files("sklearn") / "datasets" / "data" / "digits.csv.gz").read_bytes()
-    source = {"installed": "sklearn", "member": "datasets/data/digits.csv.gz", "decode": ["gzip"]}
-    record, data = get(source, content=(content := gzip.decompress(packed)))
-    assert data == content
-    assert record.kind == "installed"
 
 
 def test_installed_package_or_file_missing():

@@ -1,10 +1,8 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eigenbench.datasets.splits import (
-    FoldSplit,
     RandomSplit,
     SampledSplit,
     draw_split,
@@ -91,15 +89,3 @@ def test_folds_test_on_every_row_once_and_share_classes_out(sizes, n_folds, repe
     counts = np.array([np.bincount(codes[test], minlength=len(sizes)) for test in tests])
     assert np.ptp(counts, axis=0).max() <= 1
     assert np.ptp(counts.sum(axis=1)) <= 1
-
-
-@pytest.mark.parametrize("stratify", [True, False])
-def test_groups_stay_whole(stratify):
-    rng = np.random.default_rng(0)
-    groups, codes = rng.integers(0, 20, 200), rng.integers(0, 3, 200)
-    split = FoldSplit(kind="folds", n_folds=4, stratify=stratify, grouped=True)
-    for seed in range(8):
-        train, test = draw_split(split, seed, codes, groups=groups)
-        assert len(test)
-        assert not set(groups[train]) & set(groups[test])
-        assert sorted([*train, *test]) == list(range(200))

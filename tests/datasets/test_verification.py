@@ -57,22 +57,6 @@ def test_one_altered_byte_is_noticed_though_size_and_time_are_put_back(pinned, n
     assert is_current("t", catalogue=pinned)
 
 
-def test_asking_writes_nothing(mirror):
-    (mirror / "table.csv").write_bytes(TABLE)
-    prepared_values(PLAIN)
-    files = [path for place in (prepared(), raw_file().parent, mirror) for path in place.iterdir()]
-    for path in files:
-        os.utime(path)
-    before = [(path.read_bytes(), path.stat().st_mtime_ns) for path in files]
-    assert is_current("t", catalogue=PLAIN)
-    (prepared() / "X_all.npy").unlink()
-    assert not is_current("t", catalogue=PLAIN)
-    left = [path for place in (prepared(), raw_file().parent, mirror) for path in place.iterdir()]
-    assert sorted(left) == sorted(path for path in files if path.name != "X_all.npy")
-    for path, (content, time) in zip(files, before, strict=True):
-        assert path.name == "X_all.npy" or (path.read_bytes(), path.stat().st_mtime_ns) == (content, time)
-
-
 @pytest.mark.parametrize("name", PREPARED)
 def test_a_missing_file_is_named(pinned, name):
     (prepared() / name).unlink()

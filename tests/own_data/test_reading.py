@@ -323,7 +323,6 @@ CSR = {"X_indices": [0] * 8, "X_indptr": np.arange(9), "X_shape": [8, 2], "y": E
         ("zeros.svm", "1 0:0\n0\n" * 4, "all values are 0, so there is nothing to predict from"),
         ("data.svm", " 0:0.22\n" * 8, NO_LABEL),
         ("data.svm", "8 1 1\n" + " 0:0.22\n" * 8, NO_LABEL),
-        ("data.svm", "1 1 0\n 0:0.22\n", "line 1 says 1 1 0"),
         ("data.svm", "2 0 1\n0\n0\n", "line 1 says 2 0 1"),
         ("data.svm", "1,nan 1:1\n2 1:2\n" * 4, "two columns are named 'nan'"),
         ("data.npz", EIGHT | {"y": np.zeros((8, 0))}, NO_LABEL),

@@ -38,9 +38,9 @@ def square():
     return pd.DataFrame(X).assign(shop=rng.choice(["a", "b"], 300)), pd.Series(X[:, 0] ** 2 - X[:, 1])
 
 
-def compared(folder, problem, methods=METHODS):
+def compared(folder, problem, methods=METHODS, **options):
     """Compare methods on a problem; return the folder and the leaderboard."""
-    chosen, metric = choose(problem, Options(methods))
+    chosen, metric = choose(problem, Options(methods, **options))
     workspace = write_workspace(folder / "out", problem, chosen, metric=metric, seed=0, time_limit=60)
     fit_in_order(workspace, 1)
     return workspace, rank(workspace)
@@ -84,10 +84,7 @@ def test_other_metrics_and_a_split_by_time(tmp_path, metric):
     X, y = friedman()
     problem = make_problem(*split_by_time(table_of("X", X, y), "day"))
     assert (problem.n_train, len(problem.matrix)) == (240, 300)
-    chosen, _ = choose(problem, Options(["pca"], metric=metric))
-    workspace = write_workspace(tmp_path / "out", problem, chosen, metric=metric, seed=0, time_limit=60)
-    fit_in_order(workspace, 1)
-    board = rank(workspace)
+    _, board = compared(tmp_path, problem, ["pca"], metric=metric)
     assert board["classifier"].tolist()[-1] == "Dummy"
     assert set(board["compared_over"]) == {"test rows, one run each"}
     with pytest.raises(OwnDataError, match="no metric 'error'"):

@@ -12,7 +12,6 @@ from record_files import plan_of, write
 from eigenbench.bench.records.record import Candidate, Failure, Search
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.comparison.differences import OVER_SEEDS_AND_ROWS, OVER_SPLITS, OVER_VALUES
-from eigenbench.comparison.mean_intervals import wilson
 from eigenbench.reporting.leaderboard import (
     COLUMNS,
     boards_at_sizes,
@@ -130,17 +129,6 @@ def test_seeds_of_an_official_split_share_their_rows(suite, store, tmp_path):
     board = board_of(suite, store, tmp_path)
     assert set(board["compared_over"].dropna()) == {OVER_SEEDS_AND_ROWS}
     assert board["tied"][:2].all()
-
-
-def test_a_count_of_errors_has_its_interval_in_errors(suite, store, tmp_path, make_record):
-    info = make_record("digits", "pca", CLASSIFIER, 0).dataset_info
-    store(
-        "gem", 0, 30, experiment="mnist", classifier="CalibratedLeastSquares", drawn=False, dataset_info=info
-    )
-    line = of_method(board_of(suite, store, tmp_path, "mnist"), "gem", "CalibratedLeastSquares")
-    expected = wilson(30, N_TEST)
-    assert line["mean"] == 30
-    assert line["ci_high"] == pytest.approx(N_TEST * expected.high)
 
 
 def test_a_failed_seed_costs_the_rank_and_says_why(suite, store, tmp_path, broken):

@@ -21,13 +21,20 @@ def plan():
     return load_plan(SUITE)
 
 
-@pytest.mark.slow
-def test_a_part_taken_out_and_merged_again_gives_the_reference(plan, tmp_path):
-    """The ranks over all experiments are computed again, from the committed results."""
+@pytest.fixture
+def places(tmp_path):
+    """An empty folder of reports and a copy of the reference."""
     reports, folder = tmp_path / "reports", tmp_path / "reference"
     shutil.copytree(REFERENCE, folder)
     shutil.copy(REFERENCE.parent / EARLIER_KEYS, tmp_path)
     reports.mkdir()
+    return reports, folder
+
+
+@pytest.mark.slow
+def test_a_part_taken_out_and_merged_again_gives_the_reference(plan, places):
+    """The ranks over all experiments are computed again, from the committed results."""
+    reports, folder = places
     shutil.move(folder / "results_vowel.csv", reports / "results.csv")
     board = pd.read_csv(folder / "leaderboard.csv", dtype=str, keep_default_na=False)
     is_vowel = board["experiment"] == "vowel"
@@ -44,11 +51,8 @@ def test_a_part_taken_out_and_merged_again_gives_the_reference(plan, tmp_path):
 
 
 @pytest.mark.slow
-def test_some_methods_of_a_dataset_replace_their_own_results_alone(plan, tmp_path):
-    reports, folder = tmp_path / "reports", tmp_path / "reference"
-    shutil.copytree(REFERENCE, folder)
-    shutil.copy(REFERENCE.parent / EARLIER_KEYS, tmp_path)
-    reports.mkdir()
+def test_some_methods_of_a_dataset_replace_their_own_results_alone(plan, places):
+    reports, folder = places
     name = "results_vowel.csv"
     old = pd.read_csv(folder / name, dtype=str, keep_default_na=False)
     is_new = (old["method"] == "gem") & (old["seed"] != "4")

@@ -86,40 +86,25 @@ def small(tmp_path) -> Suite:
     return load_suite(path)
 
 
-@pytest.fixture
-def record(small, make_record):
-    def of_key(key: str):
-        return make_record(
-            "digits", "pca", "LinearSVC", 0, suite="small", run_key=key, metrics={"test_error": 0.04}
-        )
-
-    return of_key
+OTHER_SETTINGS = "not run (the reference was made with other settings: 4.00 %)"
 
 
-def key_of(suite: Suite) -> str:
-    return plan_of(suite).runs[0].key
-
-
-def verdicts(suite: Suite, folder: Path) -> list[str]:
-    return [row.verdict for row in reference_comparisons([plan_of(suite)], folder)]
-
-
-def test_a_run_by_other_settings_gives_no_verdict_but_is_shown(small, record, tmp_path):
-    (tmp_path / "results.csv").write_text(results_csv([record("0123456789abcdef")]))
-    assert verdicts(small, tmp_path) == [
-        "not run (the reference was made with other settings: 4.00 %)",
-        "not run (the files of timit have to be supplied)",
-    ]
-
-
-def test_an_earlier_key_of_the_same_settings_counts(small, record, tmp_path):
-    (tmp_path / "results.csv").write_text(results_csv([record("0123456789abcdef")]))
-    line = f"small,0123456789abcdef,{key_of(small)}\n"
+@pytest.mark.parametrize(
+    ("earlier", "verdict"),
+    [("", OTHER_SETTINGS), ("small", "reproduced"), ("large", OTHER_SETTINGS)],
+)
+def test_a_run_by_other_settings_counts_under_an_earlier_key_of_its_suite(
+    small, make_record, tmp_path, earlier, verdict
+):
+    changes = {"suite": "small", "run_key": "0123456789abcdef", "metrics": {"test_error": 0.04}}
+    record = make_record("digits", "pca", "LinearSVC", 0, **changes)
+    (tmp_path / "results.csv").write_text(results_csv([record]))
+    line = f"{earlier},{record.run_key},{plan_of(small).runs[0].key}\n" * bool(earlier)
     (tmp_path / EARLIER_KEYS).write_text("suite,earlier,run_key\n" + line)
-    assert verdicts(small, tmp_path)[0] == "reproduced"
-    (tmp_path / EARLIER_KEYS).write_text("suite,earlier,run_key\n" + line.replace("small", "large"))
-    assert verdicts(small, tmp_path)[0].startswith("not run (the reference was made with other settings")
+    found = [row.verdict for row in reference_comparisons([plan_of(small)], tmp_path)]
+    assert found == [verdict, "not run (the files of timit have to be supplied)"]
 
 
 def test_without_a_run_a_number_says_so(small, tmp_path):
-    assert verdicts(small, tmp_path)[0] == "not run (no reference run yet)"
+    first, _ = reference_comparisons([plan_of(small)], tmp_path)
+    assert first.verdict == "not run (no reference run yet)"

@@ -7,7 +7,6 @@ import csv
 import hashlib
 import random
 import re
-import resource
 from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
@@ -238,16 +237,13 @@ def test_numbers_that_are_not_finite_do_not_sink_the_page(build, make_record):
     assert Page(build(chosen=chosen)).text.count("off") >= 1
 
 
-def test_a_full_disk_leaves_the_old_files_whole(build, tmp_path, few):
+def test_a_full_disk_leaves_the_old_files_whole(build, tmp_path, few, largest_file):
     build(chosen=few)
     before = content(tmp_path / "reports")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
-    try:
-        with pytest.raises(ReportError, match=f"{tmp_path / 'reports'}: cannot write the report"):
-            build(chosen=few[:-1])
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    largest_file(20_000)
+    with pytest.raises(ReportError, match=f"{tmp_path / 'reports'}: cannot write the report"):
+        build(chosen=few[:-1])
+    largest_file(None)
     assert content(tmp_path / "reports") == before
 
 

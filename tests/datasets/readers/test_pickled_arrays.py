@@ -64,13 +64,6 @@ def test_flags_of_a_type_are_not_taken(kind):
     np.testing.assert_array_equal(result["X"], [[0, 1], [2, 3]])
 
 
-def test_features_and_indicator():
-    labels = np.array([[1, 0], [0, 1], [0, 0]])
-    rows = read_bytes(read_plain, python2_pickle(X=np.eye(3), y=labels))
-    assert rows.features.dtype == np.float32
-    np.testing.assert_array_equal(rows.labels.toarray(), labels)
-
-
 @pytest.mark.parametrize("protocol", range(6))
 def test_no_pickle_runs_code(protocol, tmp_path):
     class Evil:
@@ -115,6 +108,7 @@ def test_rows_of_several_files_follow_each_other():
     files = [bz2.compress(python2_pickle(X=features, y=labels)) for features, labels in parts]
     rows = read_bytes(read_pickled_arrays, *files[:2])
     np.testing.assert_array_equal(rows.features, [[1] * 3, [1] * 3, [0] * 3])
+    assert rows.features.dtype == np.float32
     np.testing.assert_array_equal(rows.labels.toarray(), [[1, 0], [0, 1], [1, 1]])
     with pytest.raises(MalformedData, match=r"file3.*\(2, 2\) features and labels, others \(3, 2\)"):
         read_bytes(read_pickled_arrays, *files)

@@ -29,13 +29,6 @@ def correlation(a, b):
     return np.corrcoef(a.ravel(), b.ravel())[0, 1]
 
 
-def test_rows_labels_and_order():
-    rows = read_printed(FONT, options=style(rotated=True), part="test")
-    assert rows.features.shape == (12, 784)
-    assert rows.features.dtype == np.uint8
-    assert rows.labels.tolist() == list("RRRRffffkkkk")
-
-
 @pytest.mark.parametrize(
     "changes", [{"rotated": True}, {"scaled": (0.5, 1.5)}, {"rotated": True, "size": 16}]
 )
@@ -107,13 +100,12 @@ def test_an_impossible_style_is_refused(change):
         style(**change)
 
 
-@pytest.mark.parametrize(("name", "per_class"), [("printed_scaled", 60)])
-def test_letters_for_training_and_digits_for_testing(name, per_class):
-    data = load(name)
+def test_letters_for_training_and_digits_for_testing():
+    data = load("printed_scaled")
     assert {record.kind for record in data.card.sources} == {"installed"}
     assert (data.X_train.dtype, data.X_train.shape[1]) == (np.float32, 784)
     seen = [np.unique(y, return_counts=True) for y in (data.y_train, data.y_test)]
-    assert all((counts == per_class).all() for _, counts in seen)
+    assert all((counts == 60).all() for _, counts in seen)
     letters, digits = ({data.classes[code] for code in codes} for codes, _ in seen)
     assert digits == set("0123456789")
     assert not letters & digits
