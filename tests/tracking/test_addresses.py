@@ -34,8 +34,23 @@ def test_no_secret_is_shown(uri):
     assert SECRET not in without_secrets(f"cannot open {uri}, nor {SECRET}", uri)
 
 
-def test_a_password_that_is_the_name_of_the_user_is_hidden():
-    assert without_secrets("password=lab", "postgresql://lab:lab@host/mlflow") == "password=***"
+@pytest.mark.parametrize(
+    ("text", "uri", "shown"),
+    [
+        ("password=lab", "postgresql://lab:lab@host/mlflow", "password=***"),
+        ("no access with lab", "https://lab@lab.org/", "no access with ***"),
+        ("user db is refused", "postgresql://host/db?user=db", "user *** is refused"),
+        ("!!#$ or %21%21%23%24", "postgresql://lab:%21%21%23%24@host/mlflow", "*** or ***"),
+        ("host is not to be found", "postgresql://lab:to-be-or-not@host/mlflow", "host is not to be found"),
+    ],
+)
+def test_a_secret_is_hidden_wherever_it_stands_and_short_words_stay(text, uri, shown):
+    assert without_secrets(text, uri) == shown
+
+
+def test_a_kind_of_database_that_does_not_exist_is_named(results):
+    with pytest.raises(TrackingError, match=r"not the address of a database: .*foo"):
+        results.bring([results.record()], "foo://bar/x")
 
 
 @pytest.mark.parametrize("uri", ADDRESSES)

@@ -44,7 +44,7 @@ def test_a_record_becomes_a_run_with_everything_in_it(results, store_uri, fitted
     assert run.data.metrics["dimension"] == 540
     assert run.data.params["gem__gamma"] == "0.1"
     assert run.data.params["classifier__options.C"] == "1"
-    assert len(run.data.params["gem__note"]) == 6000
+    assert run.data.params["gem__note"] == "x" * 5999 + "…"
     assert run.data.tags["mlflow.source.git.commit"] == "c" * 40
     assert run.data.tags["status"] == "ok"
     client = MlflowClient(store_uri)
@@ -228,6 +228,27 @@ def test_a_record_that_mlflow_refuses_fails_alone(results, store_uri, monkeypatc
     assert len(runs_of(store_uri)) == 1
     monkeypatch.undo()
     assert results.bring([results.record(0), bad], store_uri).imported == 1
+
+
+def test_a_summary_that_mlflow_refuses_ends_the_import_and_leaves_the_records(
+    results, store_uri, monkeypatch
+):
+    log_batch = MlflowClient.log_batch
+
+    def refusing(self, run_id, metrics=(), params=(), tags=()):
+        if any(metric.key == "mean" for metric in metrics):
+            raise MlflowException("no such thing", INVALID_PARAMETER_VALUE)
+        return log_batch(self, run_id, metrics=metrics, params=params, tags=tags)
+
+    monkeypatch.setattr(MlflowClient, "log_batch", refusing)
+    with pytest.raises(
+        TrackingError, match=r"cannot use the MLflow store .*: no such thing\. The records are safe"
+    ):
+        results.bring([results.record()], store_uri)
+    assert len(MlflowClient(store_uri).search_runs(["1"])) == len(runs_of(store_uri)) == 1
+    monkeypatch.undo()
+    summary = results.bring([results.record()], store_uri)
+    assert (summary.unchanged, len(summary.summary_ids)) == (1, 1)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote, unquote, urlencode, urlsplit
+from urllib.parse import quote, quote_plus, unquote, urlencode, urlsplit
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -75,12 +75,24 @@ def shown_uri(uri: str) -> str:
 
 
 def without_secrets(text: str, uri: str) -> str:
-    """Return a text on one line of bounded length, without the words of an address that `shown_uri` hides."""
-    shown, parts = shown_uri(uri), _parsed(uri)
-    visible = set(re.findall(r"\w+", shown)) - set(re.findall(r"\w+", str(parts and parts.password)))
-    hidden = set(re.findall(r"\w+", f"{uri} {unquote(uri)} {quote(uri)}")) - visible
-    text = " ".join(text.split()).replace(uri, shown)
-    return re.sub(r"\w+", lambda word: _MASK if word[0] in hidden else word[0], text)[:_LONGEST_MESSAGE]
+    """Return a text on one line of bounded length, without the secrets of an address or parts of them."""
+    text = " ".join(text.split()).replace(uri, shown_uri(uri))
+    secrets = {form for secret in _secrets(uri) for form in (secret, unquote(secret), quote_plus(secret))}
+    parts = {part for secret in secrets for part in re.split(r"\W", secret) if len(part) > 3}
+    for secret in sorted(secrets | parts, key=len, reverse=True):
+        text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", _MASK, text)
+    return text[:_LONGEST_MESSAGE]
+
+
+def _secrets(uri: str) -> list[str]:
+    parts = _parsed(uri)
+    if parts is None:
+        return [uri.partition("://")[2].rpartition("@")[0]] if "@" in uri else []
+    values = [str(parts.password or parts.username or ""), (parts.host or "").rpartition("@")[0]]
+    values += [(parts.database or "").partition("#")[2]] if parts.host else []
+    for found in parts.query.values():
+        values += [found] if isinstance(found, str) else found
+    return [value for value in values if value]
 
 
 def artifact_location(uri: str, suite: str) -> str | None:

@@ -26,7 +26,7 @@ from eigenbench.reporting.csv_files import frame_csv
 from eigenbench.reporting.display_names import experiment_name
 from eigenbench.reporting.page_tables import published_table
 from eigenbench.tracking import run_content, store
-from eigenbench.tracking.addresses import TrackingError, resolve_uri, run_link, shown_uri, sqlite_path
+from eigenbench.tracking.addresses import resolve_uri, run_link, shown_uri, sqlite_path
 from eigenbench.tracking.models import log_model
 from eigenbench.tracking.suite_store import (
     NOTE,
@@ -173,6 +173,8 @@ class SuiteImport:
 
     def _pass(self, suite: str) -> bool:
         """Write what is missing or out of date, and return whether anything was."""
+        from mlflow.exceptions import MlflowException
+
         experiments = sorted({entry.record.experiment for entry in self.entries.values()})
         self.store = SuiteStore(self.client, self.uri, suite, experiments, source_of(self.results_dir))
         for entry in tqdm(list(self.entries.values()), f"mlflow: {suite}", unit=" records", disable=None):
@@ -180,8 +182,10 @@ class SuiteImport:
                 self._bring(entry)
             except DamagedFileError as error:
                 self._fail(entry, error)
-            except TrackingError as error:
-                self._fail(entry, f"{entry.path}: {error}")
+            except MlflowException as error:
+                if error.error_code != "INVALID_PARAMETER_VALUE":
+                    raise
+                self._fail(entry, f"{entry.path}: MLflow refuses it: {error.message}")
         for key, found in self.store.runs.items():
             if key.kind == RUN:
                 self.store.keep(key, latest(found))

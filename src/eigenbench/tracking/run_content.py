@@ -107,7 +107,11 @@ def record_params(record: Record) -> list[Param]:
     found = cell | _flat(record.params)
     names = allowed_names(found)
     texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in found.items()}
-    return [Param(names[name], text[:_PARAM_LENGTH]) for name, text in texts.items()]
+    return [Param(names[name], _shortened(text)) for name, text in texts.items()]
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _PARAM_LENGTH else text[: _PARAM_LENGTH - 1] + "…"
 
 
 def allowed_names(names: Iterable[str]) -> dict[str, str]:

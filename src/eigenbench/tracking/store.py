@@ -190,6 +190,8 @@ def _connection(uri: str) -> Iterator[Connection]:
         raise TrackingError(
             f"the store needs the Python package {error.name}: pip install '{remedy}', or use an SQLite file"
         ) from error
+    except sqlalchemy.exc.ArgumentError as error:
+        raise TrackingError(f"not the address of a database: {without_secrets(str(error), uri)}") from error
     with engine.connect() as connection:
         yield connection
 

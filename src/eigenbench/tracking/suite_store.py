@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.sealed_json import check_sums
-from eigenbench.tracking.addresses import TrackingError, artifact_location, sqlite_path
+from eigenbench.tracking.addresses import artifact_location, sqlite_path
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -236,10 +236,9 @@ class SuiteStore:
             if datasets:
                 self.client.log_inputs(run_id, list(datasets))
         except MlflowException as error:
-            if error.error_code != "INVALID_PARAMETER_VALUE":
-                raise
-            self.client.delete_run(run_id)
-            raise TrackingError(f"MLflow refuses it: {error.message}") from error
+            if error.error_code == "INVALID_PARAMETER_VALUE":
+                self.client.delete_run(run_id)
+            raise
         if files:
             with tempfile.TemporaryDirectory(prefix="eigenbench-") as folder:
                 for file, content in files.items():

@@ -93,13 +93,13 @@ def _print_links(base_url: str, pages: dict[str, str]) -> None:
 def _free_address(host: str, port: int) -> tuple[str, int]:
     """Return the numeric address of a host, and the first port from this one on that is free there."""
     try:
-        family, _, _, _, (address, *_) = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0]
+        family, _, _, _, (address, _, *scope) = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0]
     except (OSError, ValueError) as error:
         raise TrackingError(f"--host {host}: no address to listen on ({error})") from error
     reason = None
     for candidate in range(port, min(port + 100, 65536)):
         try:
-            socket.create_server((address, candidate), family=family).close()
+            socket.create_server((address, candidate, *scope), family=family).close()
             return str(address), candidate
         except OSError as error:
             reason = error
