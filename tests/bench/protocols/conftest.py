@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from eigenbench.bench.protocols.base import Trial
@@ -33,6 +34,19 @@ class ProjectedPowers(TransformerMixin, BaseEstimator):
 @pytest.fixture
 def projected_powers():
     return ProjectedPowers
+
+
+class Discriminants(LinearDiscriminantAnalysis):
+    """An embedding that can predict, too."""
+
+    def __init__(self, n_components=None, random_state=None):
+        super().__init__(n_components=n_components)
+        self.random_state = random_state
+
+
+@pytest.fixture
+def discriminants():
+    return Discriminants
 
 
 @pytest.fixture

@@ -118,3 +118,14 @@ def test_test_rows_are_those_of_the_classes_drawn(make_trial, digits):
 def test_more_classes_than_there_are_is_an_error(make_trial, digits):
     with pytest.raises(ValueError, match="11 classes are to be drawn, but there are 10"):
         compare(make_trial, digits, classes=11)
+
+
+def test_an_embedding_that_predicts_is_followed_by_the_classifier(make_trial, digits, discriminants):
+    X, V, y, v = digits
+    variants = {"plane": {"discriminants__n_components": 2}, "all": {}}
+    given = PairedComparisonSettings(variants=variants, reference="all", params={"ridge": 1.0})
+    metrics = measure(make_trial(X, V, given, y, v)(discriminants)).metrics
+    for name, n_components in (("plane", 2), ("all", None)):
+        model = CalibratedLeastSquares(1.0, feature_map=discriminants(n_components)).fit(X, y)
+        assert metrics[f"error_{name}"] == pytest.approx(1 - model.score(V, v))
+        assert metrics[f"features_{name}"] == model.coef_.shape[-1]

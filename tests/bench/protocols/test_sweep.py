@@ -97,3 +97,17 @@ def test_too_few_rows_are_an_error(make_trial, digits):
         sweep(make_trial, digits, sizes=(200, 2000))
     with pytest.raises(ValueError, match="too few beside 300 validation rows"):
         sweep(make_trial, (X[:301], V, y[:301], v), values={"gem__top": (1,)})
+
+
+def test_an_embedding_that_predicts_is_followed_by_the_classifier(make_trial, digits, discriminants):
+    X, V, y, v = digits
+    varied = SweepSettings(
+        values={"discriminants__n_components": (2, 9)}, train_rows=400, validation_rows=300
+    )
+    outcome = measure(make_trial(X, V, varied, y, v)(discriminants))
+    assert outcome.curves["detectors_by_value"] == [(2, 2), (9, 9)]
+    sizes = SweepSettings(sizes=(1000,), params={"ridge": 1.0})
+    outcome = measure(make_trial(X, V, sizes, y, v)(discriminants))
+    model = CalibratedLeastSquares(1.0, feature_map=discriminants()).fit(X, y)
+    assert outcome.metrics["test_error"] == pytest.approx(1 - model.score(V, v), abs=0.003)
+    assert outcome.dimension == model.coef_.shape[-1]

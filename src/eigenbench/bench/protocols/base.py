@@ -188,13 +188,20 @@ class Trial:
     seed: int
     metrics: Callable[[int], dict[str, float]] = lambda seed: {}
 
-    def train(self, method: Any, train: tuple[Any, Any], test: tuple[Any, Any]) -> TrainedModel:
+    def train(
+        self,
+        method: Any,
+        train: tuple[Any, Any],
+        test: tuple[Any, Any],
+        *,
+        allow_classifiers: bool = False,
+    ) -> TrainedModel:
         """Train a method with the classifier of the settings on (X, y), and take its error on other rows.
 
-        A method that predicts is trained as it is.
+        Where ``allow_classifiers``, a method that predicts is trained as it is.
         """
         model = method
-        if not hasattr(method, "predict"):
+        if not (allow_classifiers and hasattr(method, "predict")):
             model = self.load(self.settings.classifier)(feature_map=method, **self.settings.params)
         started = time.perf_counter()
         model.fit(*train)

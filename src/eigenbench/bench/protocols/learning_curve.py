@@ -135,7 +135,8 @@ def measure(trial: Trial) -> Outcome:
             break
         train, test = rows.training(size), rows.test(size, settings.test_rows)
         try:
-            trained = trial.train(trial.build().set_params(**chosen), train, test)
+            method = trial.build().set_params(**chosen)
+            trained = trial.train(method, train, test, allow_classifiers=True)
         except _FAILURES as reason:
             failed[size] = reason
             continue
@@ -247,7 +248,8 @@ def _search(trial: Trial, rows: _NestedRows) -> tuple[dict[str, Any], dict[str, 
     errors = []
     for candidate in candidates:
         try:
-            errors.append(trial.train(trial.build().set_params(**candidate), fit, held_out).error)
+            method = trial.build().set_params(**candidate)
+            errors.append(trial.train(method, fit, held_out, allow_classifiers=True).error)
         except _FAILURES:
             errors.append(np.inf)
     best = int(np.argmin(errors))
