@@ -95,19 +95,20 @@ _CLASS_NAME = re.compile(r"[A-Z]\w*")
 _NOT_SEARCHED = ("tests", "externals", "utils", "experimental", "datasets", "metrics", "base", "conftest")
 
 
-def find_component(name: str, folder: Path | None = None) -> Component:
+def find_component(name: str, folder: Path | None = None, kind: Kind | None = None) -> Component:
     """Look a component up by what a suite calls it; see the module's documentation.
 
     ``folder``, the suite's, is where the module of an import path may lie if it is not installed. Its
     ``kind`` is None unless it is registered: its class says what it is. The ValueError gives the near match
-    and what else can be written.
+    and what else can be written, of one ``kind`` where that is given.
     """
     found = COMPONENTS.get(name) or _unregistered(name)
     if not found:
-        close = near_match(name, [*COMPONENTS, *sklearn_estimators()])
+        known = [item.name for item in COMPONENTS.values() if kind in (None, item.kind)]
+        close = near_match(name, [*known, *sklearn_estimators()])
         raise ValueError(
-            f"unknown component {name!r}.{close} Known: {', '.join(COMPONENTS)}, scikit-learn's classes, and "
-            "import paths, package.module:Class"
+            f"unknown {kind or 'component'} {name!r}.{close} Known: {', '.join(known)}, scikit-learn's "
+            "classes, and import paths, package.module:Class"
         )
     return replace(found, folder=folder_of(found.module, folder)) if _IMPORT_PATH.fullmatch(name) else found
 

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from eigenbench.bench.registry import COMPONENTS
 from eigenbench.bench.suites.component_checks import check_parameters
 from eigenbench.bench.suites.parts import Deviation, SuiteError
 from eigenbench.bench.suites.recipes import load_recipes
@@ -37,10 +38,17 @@ def test_minimal_suite_takes_its_name_from_the_file(tmp_path):
     assert experiment.classifiers["CalibratedLeastSquares"].component == "CalibratedLeastSquares"
 
 
-def test_all_methods_are_the_recipes():
-    given = {"dataset": "digits", "methods": "all", "classifiers": ["LinearSVC"]}
-    found = ExperimentSpec.model_validate(given).methods
-    assert set(found) == {name for name, recipe in load_recipes().items() if recipe.in_all}
+def test_all_expands_to_recipes_and_registered_classifiers():
+    experiment = ExperimentSpec.model_validate({"dataset": "digits", "methods": "all", "classifiers": "all"})
+    assert set(experiment.methods) == {name for name, recipe in load_recipes().items() if recipe.in_all}
+    assert set(experiment.classifiers) == {
+        name for name, item in COMPONENTS.items() if item.kind == "classifier"
+    }
+
+
+def test_a_step_can_be_written_as_a_pair():
+    given = {"dataset": "digits", "methods": {"m": {"steps": [["GEM", {"top": 2}]]}}, "classifiers": ["SVC"]}
+    assert ExperimentSpec.model_validate(given).methods["m"].steps[0].params == {"top": 2}
 
 
 def test_a_configured_folder_below_the_home_of_the_user(monkeypatch):

@@ -96,6 +96,12 @@ def test_the_suite_of_these_tests_is_valid(tmp_path):
             "ridge",
             "Did you mean 'CalibratedLeastSquares'?",
         ),
+        (
+            "CalibratedLeastSquares",
+            "GEMM",
+            "ridge",
+            "unknown classifier 'GEMM'. Known: CalibratedLeastSquares",
+        ),
         ("CalibratedLeastSquares", "GausianNB", "main.classifiers.ridge", "Did you mean 'GaussianNB'?"),
         ("value: 108", "value: .nan", "main.published.0.value", "nan is not a finite number"),
         ("value: 108", "value: true", "main.published.0.value", "valid number"),

@@ -129,9 +129,11 @@ class SuiteModel(SettingsModel):
 
 
 def _parse_step(value: Any) -> Any:
-    """Accept ``Name`` and ``{Name: params}``."""
+    """Accept ``Name``, ``[Name, params]`` and ``{Name: params}``."""
     if isinstance(value, str):
         return {"component": value}
+    if isinstance(value, (tuple, list)) and len(value) == 2:
+        return {"component": value[0], "params": value[1]}
     if isinstance(value, dict) and len(value) == 1 and "component" not in value:
         ((name, params),) = value.items()
         return {"component": name, "params": {} if params is None else params}
@@ -174,7 +176,7 @@ class ClassifierSpec(SuiteModel):
 
     @model_validator(mode="after")
     def _is_classifier(self) -> ClassifierSpec:
-        if find_component(self.component).kind not in ("classifier", "control", None):
+        if find_component(self.component, kind="classifier").kind not in ("classifier", "control", None):
             known = [name for name, item in COMPONENTS.items() if item.kind == "classifier"]
             raise ValueError(f"{self.component!r} is no classifier. Known: {', '.join(known)}")
         return self

@@ -22,7 +22,7 @@ from pydantic import (
 
 from eigenbench.bench.protocols.available import find_protocol
 from eigenbench.bench.protocols.base import ProtocolSettings, RunSizes, Several
-from eigenbench.bench.registry import find_component, near_match
+from eigenbench.bench.registry import COMPONENTS, find_component, near_match
 from eigenbench.bench.suites import steps
 from eigenbench.bench.suites.parts import (
     MULTICLASS_METRICS,
@@ -125,6 +125,8 @@ class ExperimentSpec(SuiteModel):
                 "'n_features' and 'grids' belong to 'methods: all', or to methods given by their names alone"
             )
         classifiers = value.get("classifiers")
+        if classifiers == "all":
+            classifiers = [name for name, item in COMPONENTS.items() if item.kind == "classifier"]
         if isinstance(classifiers, list) and all(isinstance(name, str) for name in classifiers):
             check_distinct(tuple(classifiers))
             named = {name: name.rpartition(":")[2] for name in classifiers}
