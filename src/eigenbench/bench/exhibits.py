@@ -28,11 +28,17 @@ _LEAST_CORRELATION = 0.3
 
 
 class BaseExhibit(StrictModel, ABC):
-    """The data of one picture; there is something to draw."""
+    """The data of one picture, of which the field ``drawn`` has what is drawn."""
 
+    drawn: ClassVar[str]
     explanation: ClassVar[str] = ""
 
     title: str
+
+    def is_empty(self) -> bool:
+        """Return whether there is nothing to draw."""
+        content = getattr(self, self.drawn)
+        return not any(content.values() if isinstance(content, dict) else [content])
 
     @abstractmethod
     def describe(self) -> str:
@@ -46,8 +52,10 @@ class BaseExhibit(StrictModel, ABC):
 class Scatter(BaseExhibit):
     """Points in the plane, coloured by label."""
 
+    drawn: ClassVar[str] = "x"
+
     kind: Literal["scatter"] = "scatter"
-    x: list[float] = Field(min_length=1)
+    x: list[float]
     y: list[float]
     labels: list[str]
     x_label: str = ""
@@ -72,9 +80,11 @@ class Scatter(BaseExhibit):
 class Histogram(BaseExhibit):
     """Densities of several groups over the same bins; ``marker`` is a value worth a vertical line."""
 
+    drawn: ClassVar[str] = "densities"
+
     kind: Literal["histogram"] = "histogram"
     edges: list[float]
-    densities: dict[str, list[float]] = Field(min_length=1)
+    densities: dict[str, list[float]]
     x_label: str
     marker: float | None = None
 
@@ -93,6 +103,7 @@ class Histogram(BaseExhibit):
 class Images(BaseExhibit):
     """Grey pictures of one size in rows; each is a list of pixels, row by row, and is scaled on its own."""
 
+    drawn: ClassVar[str] = "rows"
     explanation: ClassVar[str] = (
         "each image scaled on its own, from black to white: compare shapes, not brightness"
     )
@@ -100,7 +111,7 @@ class Images(BaseExhibit):
     kind: Literal["images"] = "images"
     height: int = Field(gt=0)
     width: int = Field(gt=0)
-    rows: dict[str, Annotated[list[list[float]], Field(min_length=1)]] = Field(min_length=1)
+    rows: dict[str, list[list[float]]]
 
     @model_validator(mode="after")
     def _consistent(self) -> Images:
@@ -118,10 +129,11 @@ class Images(BaseExhibit):
 class Boxes(BaseExhibit):
     """Five-number summaries (5, 25, 50, 75 and 95 %) of some groups."""
 
+    drawn: ClassVar[str] = "groups"
     explanation: ClassVar[str] = "boxes from 25 to 75 %, whiskers from 5 to 95 %, lines at the median"
 
     kind: Literal["boxes"] = "boxes"
-    groups: dict[str, tuple[float, float, float, float, float]] = Field(min_length=1)
+    groups: dict[str, tuple[float, float, float, float, float]]
     y_label: str
 
     def describe(self) -> str:

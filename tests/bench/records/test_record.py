@@ -9,6 +9,7 @@ import re
 import pytest
 
 from eigenbench.atomic_files import write_json
+from eigenbench.bench.exhibits import Boxes, Histogram, Images, Scatter
 from eigenbench.bench.records.record import (
     Record,
     RecordError,
@@ -16,7 +17,7 @@ from eigenbench.bench.records.record import (
     read_record_and_files,
     write_record,
 )
-from eigenbench.bench.records.sealed_json import DamagedFileError, file_sums, read_sealed
+from eigenbench.bench.records.sealed_json import DamagedFileError, file_sums, read_sealed, write_sealed
 
 BASE = {
     "run_key": "0123456789abcdef",
@@ -83,13 +84,17 @@ def test_an_edited_seal_is_refused(path, other):
         read_record(path)
 
 
-NO_RECORDS = [b"[1]", b"{}", b"3\n", b'{"seal": "' + b"0" * 64 + b'"}', b"\xff\xfe{}", b"[" * 100_000]
+@pytest.mark.parametrize("content", [b"[1]", b"{}", b"null", b"3\n", b'{"seal": "' + b"0" * 64 + b'"}'])
+def test_json_that_is_no_record_is_refused(path, content):
+    path.write_bytes(content)
+    with pytest.raises(RecordError, match=rf"record\.json: not a run record; {AGAIN}"):
+        read_record(path)
 
 
-@pytest.mark.parametrize("content", [*NO_RECORDS, *(slice(keep) for keep in (0, 1, 40, -2))])
-def test_what_is_cut_short_or_no_record_is_refused_with_file_and_remedy(path, content):
+@pytest.mark.parametrize("content", [b"\xff\xfe{}", b"[" * 100_000, *map(slice, (0, 1, 40, -2))])
+def test_what_is_cut_short_or_no_json_is_refused_with_file_and_remedy(path, content):
     path.write_bytes(path.read_bytes()[content] if isinstance(content, slice) else content)
-    with pytest.raises(RecordError, match=rf"record\.json: not a run record .*{AGAIN}"):
+    with pytest.raises(RecordError, match=rf"record\.json: not a run record \(.*{AGAIN}"):
         read_record(path)
 
 
@@ -120,6 +125,20 @@ def _sealed_again(content: bytes) -> bytes:
     """Return a record's bytes, its seal all zeros, with the digest put in."""
     start = content.index(b'\n "seal": "') + len(b'\n "seal": "')
     return content[:start] + hashlib.sha256(content).hexdigest().encode() + content[start + 64 :]
+
+
+def test_pictures_without_content_are_left_out(path, record):
+    """Those of protocols of one's own, and of runs before this was so."""
+    boxes = Boxes(title="t", groups={"0": (0.0, 1.0, 2.0, 3.0, 4.0)}, y_label="v")
+    empty = [
+        Scatter(title="t", x=[], y=[], labels=[]),
+        Histogram(title="t", edges=[0.0, 1.0], densities={}, x_label="d"),
+        Images(title="t", height=2, width=3, rows={"first": []}),
+        Boxes(title="t", groups={}, y_label="v"),
+    ]
+    exhibits = [one.model_dump(mode="json") for one in (*empty, boxes)]
+    write_sealed(path, record.model_dump(mode="json") | {"exhibits": exhibits})
+    assert read_record(path).exhibits == [boxes]
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 
 from eigenbench.bench.exhibits import Exhibit
 from eigenbench.bench.records.sealed_json import (
@@ -111,7 +111,7 @@ class Record(StrictModel):
     - ``metrics``: ``test_error`` (share), ``test_errors`` (count), ``test_log_loss`` (nats) and others by
       name.
     - ``curves``: Name to a list of (step, value).
-    - ``exhibits``: Data of pictures, drawn by the report and for the dashboard.
+    - ``exhibits``: Data of pictures, drawn by the report and for the dashboard; empty ones are left out.
     - ``params``: The parameters used, after selection, as ``step__parameter``.
     - ``dimension``: Number of features that reach the classifier.
     - ``search_seconds``, ``fit_seconds``, ``train_seconds``, ``predict_seconds``: Wall time of the search,
@@ -154,6 +154,11 @@ class Record(StrictModel):
     warnings: list[str] = []
     files: dict[str, FileInfo] = {}
     replaces: str = ""
+
+    @field_validator("exhibits")
+    @classmethod
+    def _with_something_to_draw(cls, exhibits: list[Exhibit]) -> list[Exhibit]:
+        return [exhibit for exhibit in exhibits if not exhibit.is_empty()]
 
 
 class RecordError(DamagedFileError):
@@ -199,7 +204,9 @@ def _why_refused(content: bytes) -> str:
     """Say what is wrong with a file whose seal does not match."""
     try:
         found = json.loads(content)["schema_version"]
-    except (ValueError, RecursionError, KeyError, TypeError) as error:
+    except (KeyError, TypeError):
+        return "not a run record"
+    except (ValueError, RecursionError) as error:
         return f"not a run record ({error})"
     if found != SCHEMA_VERSION:
         return f"has schema version {found!r}, and this eigenbench reads version {SCHEMA_VERSION}"
