@@ -15,6 +15,8 @@ from eigenbench.bench.code_hash import code_digest, code_hash, import_closure
 from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.shared_jobs import job_code
 from eigenbench.bench.jobs.workflow import Workflow
+from eigenbench.bench.protocols.available import PROTOCOLS
+from eigenbench.bench.registry import COMPONENTS
 
 SOURCE = Path(eigenbench.__file__).parent
 
@@ -135,6 +137,40 @@ def test_everything_that_a_job_executes_is_in_its_hash(tmp_path, prepared, bench
         report = json.loads(path.read_bytes())
         assert report["status"] == "ok", (path, report["failure"])
     assert len(list(tmp_path.glob("results/**/record.json"))) == 4
+
+
+IMPORT_EACH = """
+import os, sys
+from importlib import import_module
+import numpy, scipy.sparse.linalg, scipy.stats, sklearn.pipeline, sklearn.linear_model, pydantic
+for name in sys.argv[1:]:
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        try:
+            import_module(name)
+            found = [module for module in sys.modules if module.startswith("eigenbench.")]
+        except ImportError as error:
+            found = ["missing", str(error.name)]
+        os.write(writer, " ".join(found).encode())
+        os._exit(0)
+    os.close(writer)
+    print(name, os.read(reader, 1 << 16).decode())
+"""
+
+
+@pytest.mark.workflow
+def test_all_that_the_import_of_a_component_or_protocol_executes_is_in_its_closure():
+    modules = {item.module for item in COMPONENTS.values() if item.module.startswith("eigenbench")}
+    modules |= {protocol.module for protocol in PROTOCOLS.values()}
+    command = [sys.executable, "-c", IMPORT_EACH, *sorted(modules)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert len(lines) == len(modules)
+    for name, first, *rest in lines:
+        if first == "missing":
+            assert not rest[0].startswith("eigenbench")
+        else:
+            assert {first, *rest} <= import_closure([name]), name
 
 
 def test_the_entry_of_a_dataset_is_part_of_what_makes_it(bench):
