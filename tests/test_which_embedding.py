@@ -28,25 +28,6 @@ def test_the_best_of_each_table_is_the_smallest_error_of_its_runs():
         assert best["mean"] == pytest.approx(complete["mean"].min())
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "conclusion"),
-    [
-        ("gem", "raw", "first better"),
-        ("gem", "lda", "first better"),
-        ("gem", "pca", "first better"),
-        ("gem", "pca_rotated", "first better"),
-        ("gem", "random", "equivalent"),
-        ("deep_gem", "gem", "second better"),
-        ("gem_subclasses", "gem", "first better"),
-        ("gem_neighborhoods", "gem", "equivalent"),
-    ],
-)
-def test_what_the_page_says_of_pairs_follows_from_their_ratios(first, second, conclusion):
-    lines = page.pair_lines(page.PROBLEMS[0], page.read_board(page.PROBLEMS[0]))
-    (line,) = [one for one in lines if (one["first"], one["second"]) == (first, second)]
-    assert line["conclusion"] == conclusion
-
-
 def test_prose_of_the_page_makes_no_claim_beside_the_generated_ones():
     prose = PART.sub("", page.PAGE.read_text(encoding="utf-8"))
     found = re.findall(

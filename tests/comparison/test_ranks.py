@@ -11,13 +11,7 @@ from simulation import table
 from statsmodels.stats.multitest import multipletests
 
 from eigenbench.comparison.rank_intervals import rank_intervals
-from eigenbench.comparison.ranks import (
-    RefusedComparison,
-    friedman,
-    holm,
-    wilcoxon_holm,
-    win_tie_loss,
-)
+from eigenbench.comparison.ranks import RefusedComparison, friedman, holm, wilcoxon_holm, win_tie_loss
 
 coarse_tables = hnp.arrays(
     np.int64, st.tuples(st.integers(5, 8), st.integers(3, 4)), elements=st.integers(0, 4)

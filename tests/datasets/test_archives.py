@@ -2,9 +2,12 @@
 
 import io
 import tarfile
+import tempfile
 import zipfile
+from pathlib import Path
 
 import pytest
+from damage import damaged, gives_or_complains
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,3 +63,25 @@ def test_packing_round_trips_and_depends_on_names_and_bytes_only(members):
     shuffled = pack_tar((f"elsewhere/{name}", members[name]) for name in sorted(members, reverse=True))
     assert packed == shuffled
     assert dict(tar_members("a.tar", io.BytesIO(packed), limit=10_000)) == members
+
+
+def zip_file(compression):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", compression) as archive:
+        for name in ("folder/a.csv", "folder/b.csv"):
+            archive.writestr(zipfile.ZipInfo(name), name.encode() * 40, compression)
+    return content.getvalue()
+
+
+@given(
+    st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+    .map(zip_file)
+    .flatmap(damaged)
+)
+def test_a_damaged_zip(data):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.zip"
+        path.write_bytes(data)
+        members = gives_or_complains(lambda: list(zip_members(path, "folder/*.csv", 20_000)))
+        assert sum(len(content) for _, content in members or []) <= 20_000
+        assert [found.name for found in Path(folder).rglob("*")] == ["a.zip"], "nothing is unpacked"

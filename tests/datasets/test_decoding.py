@@ -1,3 +1,5 @@
+"""Steps of decoding: what they give, and that whatever the bytes they end well or in `MalformedData`."""
+
 import bz2
 import gzip
 import io
@@ -6,53 +8,74 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from damage import damaged, gives_or_complains
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eigenbench.datasets import MalformedData
+from eigenbench.datasets.archives import pack_tar
 from eigenbench.datasets.decoding import adult_to_a9a, decode
 from eigenbench.datasets.storage import HashingWriter
 
 COMPRESS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress}
+CONTENT = b"header\n" + b"39, Private, 77516, 13th\n" * 9
 
 
-def run(path, data, *steps, limit=1 << 20):
-    path.write_bytes(data)
-    result = io.BytesIO()
-    decode(path, steps, HashingWriter(result, "file", limit), limit)
+def decoded(data, *steps, limit=20_000):
+    """Return what decoding gives, which is no more than the limit."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, result = Path(folder) / "file", io.BytesIO()
+        path.write_bytes(data)
+        decode(path, steps, HashingWriter(result, "file", limit), limit)
+    assert len(result.getvalue()) <= limit
     return result.getvalue()
 
 
 @pytest.mark.parametrize("step", COMPRESS)
-def test_every_compression_is_undone(tmp_path, step):
-    assert run(tmp_path / "f", COMPRESS[step](b"content" * 1000), step) == b"content" * 1000
+def test_every_compression_is_undone_and_every_truncation_noticed(step):
+    packed = COMPRESS[step](CONTENT)
+    assert decoded(packed, step) == CONTENT
+    for end in range(1, len(packed)):
+        with pytest.raises(MalformedData):
+            decoded(packed[:end], step)
+
+
+@pytest.mark.parametrize("step", COMPRESS)
+@given(st.data())
+def test_damaged_compression_then_any_step(step, data):
+    packed = COMPRESS[step](data.draw(st.sampled_from([CONTENT, pack_tar([("a/b", b"x" * 600)])])))
+    then = data.draw(st.sampled_from([(), ("drop_first_line",), ("label_last", "sort_lines"), ("pack_tar",)]))
+    gives_or_complains(decoded, data.draw(damaged(packed)), step, *then)
 
 
 @pytest.mark.parametrize("step", COMPRESS)
 @pytest.mark.parametrize("then", [(), ("sort_lines",), ("adult_to_a9a",), ("pack_tar",)])
-def test_a_bomb_is_stopped_at_the_limit(tmp_path, step, then):
+def test_a_bomb_is_stopped_at_the_limit(step, then):
     with pytest.raises(MalformedData):
-        run(tmp_path / "f", COMPRESS[step](b"0" * (8 << 20)), step, *then, limit=1000)
+        decoded(COMPRESS[step](b"0" * (8 << 20)), step, *then, limit=1000)
 
 
-def test_steps_apply_in_order(tmp_path):
+def test_steps_apply_in_order():
     data = gzip.compress(b"header\nB,2,3\nA,1,9\n")
     steps = ("gzip", "drop_first_line", "label_last", "sort_lines")
-    assert run(tmp_path / "f", data, *steps) == b"1,9,A\n2,3,B\n"
+    assert decoded(data, *steps) == b"1,9,A\n2,3,B\n"
 
 
-def test_a_missing_header_line_is_malformed(tmp_path):
+def test_a_missing_header_line_is_malformed():
     with pytest.raises(MalformedData, match="no header line"):
-        run(tmp_path / "f", b"", "drop_first_line")
+        decoded(b"", "drop_first_line")
+
+
+@given(damaged(CONTENT))
+def test_the_census_step_takes_any_text(data):
+    gives_or_complains(decoded, data, "adult_to_a9a")
 
 
 @given(st.lists(st.binary(max_size=8).filter(lambda line: not set(line) & set(b"\r\n"))))
 def test_sorted_lines_do_not_depend_on_the_order_they_came_in(lines):
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "f"
-        sorted_once = run(path, b"".join(line + b"\n" for line in lines), "sort_lines")
-        assert sorted_once == run(path, b"".join(line + b"\n" for line in reversed(lines)), "sort_lines")
-        assert sorted_once.split(b"\n")[:-1] == sorted(lines)
+    sorted_once = decoded(b"".join(line + b"\n" for line in lines), "sort_lines")
+    assert sorted_once == decoded(b"".join(line + b"\n" for line in reversed(lines)), "sort_lines")
+    assert sorted_once.split(b"\n")[:-1] == sorted(lines)
 
 
 RECORD = (

@@ -131,13 +131,6 @@ def test_a_supplied_file_needs_no_sum_and_a_second_fetch_keeps_it(mirror):
     assert fetch_supplied(source) == first
 
 
-def test_a_supplied_file_that_is_cut_leaves_nothing(mirror):
-    (mirror / "table.csv.gz").write_bytes(gzip.compress(TABLE)[:-9])
-    with pytest.warns(SourceWarning), pytest.raises(DatasetUnavailable, match="compressed stream"):
-        fetch_supplied({"mirror": "table.csv.gz", "decode": ["gzip"]})
-    assert names() == []
-
-
 def test_a_folder_that_cannot_be_written_says_so(table_in_mirror, tmp_path):
     (tmp_path / "file").write_text("in the way")
     entry = catalogue_of(t=table_entry(table_in_mirror))

@@ -38,15 +38,6 @@ OFFICIAL = {
 }
 
 
-def test_the_arrays_are_the_table(make):
-    card = make()
-    X, y = np.load(prepared() / "X_all.npy"), np.load(prepared() / "y_all.npy")
-    table = [line.split(b",") for line in TABLE.splitlines()]
-    np.testing.assert_array_equal(X, np.array([row[:2] for row in table], dtype=np.float32))
-    assert [card.classes[code].encode() for code in y] == [row[2] for row in table]
-    assert (X.dtype, y.dtype) == (np.float32, np.int64)
-
-
 def test_the_card_describes_data_files_and_arrays(make):
     card = make()
     assert (card.n_train, card.n_test, card.n_features, card.n_classes) == (24, 6, 2, 3)

@@ -2,12 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigenbench.datasets.splits import (
-    RandomSplit,
-    SampledSplit,
-    draw_split,
-    fold_split,
-)
+from eigenbench.datasets.splits import RandomSplit, SampledSplit, draw_split, fold_split
 
 
 def random_split(n, test_fraction, seed, strata=None):

@@ -9,14 +9,7 @@ import numpy as np
 import pytest
 from small_table import TABLE, catalogue_of, prepared, raw, sha256, table_entry
 
-from eigenbench.datasets import (
-    AlteredData,
-    MalformedData,
-    fetch,
-    is_current,
-    prepare,
-    verify_prepared,
-)
+from eigenbench.datasets import AlteredData, MalformedData, fetch, is_current, prepare, verify_prepared
 
 PREPARED = ["X_all.npy", "y_all.npy", "card.json"]
 EDITED = TABLE.replace(b"\n17,", b"\n99,")

@@ -9,9 +9,6 @@ from PIL import Image
 from rich.console import Console
 from sklearn.datasets import dump_svmlight_file
 
-from eigenbench.bench.jobs.plan import plan_suite
-from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
-from eigenbench.datasets.catalogue import load_with_own
 from eigenbench.own_data.compared_methods import chosen_methods
 from eigenbench.own_data.files import read_user_file
 from eigenbench.own_data.problem import make_problem
@@ -140,32 +137,14 @@ def test_the_three_lines_read_a_new_file_of_the_same_kind(tmp_path, monkeypatch,
     np.testing.assert_array_equal(found, problem.matrix.toarray() if problem.sparse else problem.matrix)
 
 
-@pytest.fixture
-def workspace(tmp_path):
-    table = pd.DataFrame({"a": range(12), "kind": ["x", "y", "z"] * 4})
-    table.to_csv(tmp_path / "data.csv", index=False)
-    problem = make_problem(read_user_file(tmp_path / "data.csv", ["kind"]), n_folds=3)
-    methods = chosen_methods("multiclass", False, ["lda"])
-    return write_workspace(tmp_path / "out", problem, methods, metric="error", seed=0, time_limit=10.0)
-
-
 def test_one_method_without_rivals_has_a_number_of_settings():
     assert chosen_methods("multilabel", False, ["raw"], search=True).settings > 1
 
 
-def test_a_copied_suite_plans_the_same_runs_from_data_beside_it(tmp_path, workspace):
-    path = tmp_path / "study" / "mine.yaml"
-    for _ in range(2):
-        copy_suite(workspace, path)
-    suite = load_suite(path)
-    plans = [plan_suite(one, catalogue_of(one)).runs for one in (suite, load_suite(workspace.suite))]
-    assert [run.seed for run in plans[0]] == [run.seed for run in plans[1]]
-    (file,) = load_with_own(path.parent).entry("data").files.values()
-    assert file.sources[0].path == str(path.parent / "data_all.npz")
-    assert (path.parent / "data_all.npz").is_file()
-
-
-def test_nothing_beside_a_copied_suite_is_replaced(tmp_path, workspace):
+def test_nothing_beside_a_copied_suite_is_replaced(tmp_path):
+    problem = make_problem(read_user_file(*own_file(tmp_path, "csv")), n_folds=3)
+    methods = chosen_methods("multiclass", False, ["lda"])
+    workspace = write_workspace(tmp_path / "out", problem, methods, metric="error", seed=0, time_limit=10.0)
     folder = tmp_path / "study"
     folder.mkdir()
     (folder / "datasets.yaml").write_text("datasets: {}\n")

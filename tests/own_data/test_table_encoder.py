@@ -2,7 +2,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eigenbench.methods.model_file import load_model, save_model
 from eigenbench.own_data.table_encoder import TableEncoder
 
 TABLE = pd.DataFrame(
@@ -80,13 +79,6 @@ def test_a_new_table_may_have_other_columns_and_new_categories():
         encoder.transform(TABLE.drop(columns="size"))
     with pytest.raises(ValueError, match="'size' should hold numbers"):
         encoder.transform(TABLE.assign(size="large"))
-
-
-def test_a_saved_encoder_gives_the_same_rows(tmp_path):
-    encoder = TableEncoder().fit(TABLE)
-    save_model(tmp_path / "encoder.skops", encoder)
-    loaded = load_model(tmp_path / "encoder.skops")
-    np.testing.assert_array_equal(loaded.transform(TABLE), encoder.transform(TABLE))
 
 
 def test_arrays_have_columns_by_number():

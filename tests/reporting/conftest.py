@@ -12,14 +12,7 @@ import pytest
 from record_files import DATASETS, ENVIRONMENT, plan_of, write
 from rich.console import Console
 
-from eigenbench.bench.records.record import (
-    Candidate,
-    Confusion,
-    Failure,
-    ModelInfo,
-    Record,
-    Search,
-)
+from eigenbench.bench.records.record import Candidate, Confusion, Failure, ModelInfo, Record, Search
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.bench.suites.suite_file import load_suite
 

@@ -153,12 +153,6 @@ def test_predictions_that_contradict_the_record_are_not_used(suite, store, tmp_p
     assert set(board_of(suite, store, tmp_path)["compared_over"].dropna()) == {OVER_VALUES}
 
 
-def test_without_predictions_the_seeds_are_paired(suite, records):
-    board = leaderboard(plan_of(suite), "digits", records)
-    assert set(board["compared_over"].dropna()) == {OVER_VALUES}
-    assert board["tied"][board["rank"].notna()].isna().all(), "three values do not tell"
-
-
 def test_gemm_equivalents_need_a_measured_rate(suite, store, tmp_path, make_record):
     environment = make_record("digits", "pca", CLASSIFIER, 0).environment
     for seed in range(3):

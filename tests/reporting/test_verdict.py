@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 from record_files import plan_of
 
 from eigenbench.bench.suites.parts import PublishedNumber
-from eigenbench.reporting.published import (
-    compare_all_published,
-    comparison_csv,
-    judge,
-    verdict_counts,
-)
+from eigenbench.reporting.published import compare_all_published, comparison_csv, judge, verdict_counts
 from eigenbench.reporting.replicates import estimate, group_runs, prediction_interval
 
 

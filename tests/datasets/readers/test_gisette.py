@@ -69,11 +69,10 @@ def test_the_seed_determines_everything(files, monkeypatch):
     assert not np.array_equal(first.features, other.features)
 
 
-def test_too_few_digits_are_refused(tmp_path):
-    with pytest.raises(MalformedData, match="digit 4: 3000 of 3500 needed"):
-        read_gisette_rebuilt(*write_mnist(tmp_path, n=6000), seed=1)
-
-
-def test_images_of_another_size_are_refused(tmp_path):
-    with pytest.raises(MalformedData, match=r"images of shape \(6400, 14, 14\)"):
-        read_gisette_rebuilt(*write_mnist(tmp_path, n=7000, shape=(14, 14)), seed=1)
+@pytest.mark.parametrize(
+    ("n", "side", "message"),
+    [(6000, 28, "digit 4: 3000 of 3500 needed"), (7000, 14, r"images of shape \(6400, 14, 14\)")],
+)
+def test_too_few_digits_and_images_of_another_size_are_refused(tmp_path, n, side, message):
+    with pytest.raises(MalformedData, match=message):
+        read_gisette_rebuilt(*write_mnist(tmp_path, n, (side, side)), seed=1)

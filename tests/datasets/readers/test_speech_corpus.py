@@ -273,22 +273,13 @@ N_PHONES = 61
 @pytest.fixture
 def timit(mirror):
     """A folder in the layout of the LDC's disc: one sentence of 61 phones for each of four speakers."""
-    step = 1440
-    lines = "".join(f"{i * step} {(i + 1) * step} p{i}\n" for i in range(N_PHONES))
-    for number, (place, write) in enumerate(
-        {
-            "TRAIN/DR1/FCJF0/SI648": sphere,
-            "TRAIN/DR1/FCJF0/SA1": sphere,
-            "TRAIN/DR2/MCEW0/SX92": riff,
-            "TEST/DR1/FELC0/SI756": sphere,
-            "TEST/DR1/FAKS0/SI943": riff,
-        }.items()
-    ):
-        sound = np.random.default_rng(number).integers(-4000, 4000, N_PHONES * step).astype(np.int16)
+    spheres = "TRAIN/DR1/FCJF0/SI648", "TRAIN/DR1/FCJF0/SA1", "TEST/DR1/FELC0/SI756"
+    for number, place in enumerate([*spheres, "TRAIN/DR2/MCEW0/SX92", "TEST/DR1/FAKS0/SI943"]):
+        sound = noise(number, N_PHONES * 1440 / RATE)
         path = mirror / "timit" / f"{place}.WAV"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(write(sound))
-        path.with_suffix(".PHN").write_text(lines)
+        path.write_bytes((sphere if place in spheres else riff)(sound))
+        path.with_suffix(".PHN").write_bytes(phones(len(sound), [f"p{i}" for i in range(N_PHONES)]))
         path.with_suffix(".TXT").write_text("words")
     return mirror / "timit"
 
