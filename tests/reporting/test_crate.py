@@ -64,6 +64,60 @@ def test_without_records_it_says_what_to_run(write, tmp_path):
         write(results_dir=tmp_path / "nothing")
 
 
+SUITE = """
+title: Own parts on own data
+experiments:
+  main:
+    dataset: flowers
+    methods: {mine: {steps: ["crate_parts:Centred"]}}
+    classifiers: [GaussianNB]
+"""
+CATALOGUE = """
+datasets:
+  flowers:
+    title: Flowers
+    format: {reader: table}
+    parts: {all: [flowers.csv]}
+    split: {kind: random, test_fraction: 0.5}
+    expect: {rows: {all: 4}, features: 1, classes: 2}
+    files: {flowers.csv: {sources: [{path: flowers.csv}]}}
+"""
+PARTS = """
+from sklearn.base import BaseEstimator, TransformerMixin
+
+import crate_helper
+
+
+class Centred(TransformerMixin, BaseEstimator):
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return crate_helper.centred(X)
+"""
+
+
+def test_a_crate_with_own_parts_and_data_holds_what_runs_it_again(write, tmp_path, make_record):
+    suites = tmp_path / "suites"
+    suites.mkdir()
+    (suites / "own.yaml").write_text(SUITE)
+    (suites / "datasets.yaml").write_text(CATALOGUE)
+    (suites / "crate_parts.py").write_text(PARTS)
+    (suites / "crate_helper.py").write_text("def centred(X):\n    return X - X.mean(axis=0)\n")
+    (suites / "unused.py").write_text("")
+    (run,) = load_plan(suites / "own.yaml").runs
+    record = make_record("digits", "identity", "CalibratedLeastSquares", 0)
+    changed = record.model_copy(update={**run.identity, "suite": "own", "run_key": run.key})
+    write_record(tmp_path / "results" / run.record, changed)
+    assert write(suite_path=suites / "own.yaml", results_dir=tmp_path / "results") == 1
+    packed = tmp_path / "crate" / "suites"
+    names = {"own.yaml", "datasets.yaml", "crate_parts.py", "crate_helper.py"}
+    assert {path.name for path in packed.iterdir()} == names
+    assert [again.key for again in load_plan(packed / "own.yaml").runs] == [run.key]
+    description = rocrate.ROCrate(tmp_path / "crate").description
+    assert "put flowers.csv, which stayed with the owner, into suites/" in description
+
+
 def test_records_of_older_code_are_counted(write, results_dir, suite_path, caplog, tmp_path):
     results = tmp_path / "newer"
     shutil.copytree(results_dir, results)

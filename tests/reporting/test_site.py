@@ -127,16 +127,16 @@ def test_uncertain_verdicts_are_counted_apart_and_explained(build, make_record):
 
 def test_runs_are_linked_to_their_records_and_logs(tmp_path, suite, suite_path, few, results_dir):
     logs = tmp_path / "logs"
-    of_run, of_method = logs / "quick/mnist/gem/seed-0/CalibratedLeastSquares", logs / "quick/mnist/pca"
-    for folder, name in ((of_run, "train.log"), (of_method, "fit.log"), (of_run.parents[1], "fit.log")):
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text("log")
+    of_run = logs / "quick/mnist/gem/seed-0/CalibratedLeastSquares/train.log"
+    of_run.parent.mkdir(parents=True)
+    of_run.write_text("log")
     places = {"reports_dir": tmp_path / "reports/a b", "results_dir": results_dir, "logs_dir": logs}
     report = render([plan_of(suite)], few, suite_paths={"quick": suite_path}, **places)
     links = [link for link in Page(report.read_text(encoding="utf-8")).values("href") if "../" in link]
     found = {(report.parent / link).resolve() for link in links}
     assert {path for path in found if path.name == "record.json"} == set(results_dir.rglob("record.json"))
-    assert {path for path in found if path.suffix == ".log"} == {of_run / "train.log", of_method / "fit.log"}
+    of_runs = {path for path in found if path.is_relative_to(logs)}
+    assert of_runs == {of_run, logs / "quick/mnist"}, "runs that share a job: their experiment"
 
 
 def test_the_first_screen_says_what_is_best_and_whether_that_is_significant(page, suite, records):

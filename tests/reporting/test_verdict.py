@@ -11,8 +11,19 @@ from hypothesis import strategies as st
 from record_files import plan_of
 
 from eigenbench.bench.suites.parts import PublishedNumber
-from eigenbench.reporting.published import compare_all_published, comparison_csv, judge, verdict_counts
+from eigenbench.reporting.csv_files import results_csv
+from eigenbench.reporting.published import (
+    compare_all_published,
+    compare_published,
+    comparison_csv,
+    judge,
+    machines_text,
+    verdict_counts,
+)
 from eigenbench.reporting.replicates import estimate, group_runs, prediction_interval
+from eigenbench.reproduction.receipt import RECEIPTS, MachineCounts, write_receipt
+from eigenbench.reproduction.reference import load_reference
+from eigenbench.reproduction.verification import compare_with_reference
 
 
 def published(value: float, lower_is_better: bool = True, **fields) -> PublishedNumber:
@@ -113,3 +124,21 @@ def test_synthetic_data_reproduce_nothing(suite, few):
     found = compare_all_published([suite], groups)
     assert found[1].verdict == "not run (synthetic data in place of the paper's, here 111)"
     assert verdict_counts(found)["reproduced"] == 0
+
+
+def test_receipts_beside_the_reference_are_counted_until_it_is_replaced(tmp_path, suite, few, results_dir):
+    folder = tmp_path / "reference"
+    folder.mkdir()
+    results = folder / "results.csv"
+    rows = compare_published(suite, "mnist", group_runs([plan_of(suite)], few)["quick", "mnist"])
+
+    def n_reproduced() -> int:
+        return sum(machines_text(MachineCounts(folder), row) == "1 machine" for row in rows)
+
+    results.write_text(results_csv(few))
+    assert n_reproduced() == 0
+    receipt = compare_with_reference(plan_of(suite), results_dir, load_reference("quick", folder))
+    write_receipt(receipt, folder / RECEIPTS)
+    assert n_reproduced() == 3
+    results.write_text(results_csv(few[:-1]))
+    assert n_reproduced() == 0

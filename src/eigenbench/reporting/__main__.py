@@ -18,6 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m eigenbench.reporting", description=__doc__)
     parser.add_argument("--suite", type=Path, action="extend", nargs="+", required=True, help="suite files")
     parser.add_argument("--results-dir", type=Path, default=Path("results"))
+    parser.add_argument("--logs-dir", type=Path, default=Path("logs"))
     parser.add_argument("--reports-dir", type=Path, default=Path("reports"))
     options = parser.parse_args(arguments)
     try:
@@ -28,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             reports_dir=options.reports_dir,
             suite_paths=inputs.suite_paths,
             results_dir=options.results_dir,
-            logs_dir=Path("logs"),
+            logs_dir=options.logs_dir,
             unreadable=inputs.unreadable,
         )
     except (SuiteError, ReportError, OSError) as error:

@@ -106,7 +106,7 @@ def _of_group(spec: ExperimentSpec, group: RunGroup, control: float | None) -> I
     records = group.finished
     info, error = records[0].dataset_info, group.mean(lambda record: record.metrics.get("test_error"))
     n_test = info.n_test if info else 0
-    if control is not None and error is not None and info:
+    if control is not None and error is not None and info and n_test:
         if spec.permute_labels:
             # The most frequent class of training may be a rare one of the test: any class is a better guess.
             control = min(control, 1 - 1 / info.n_classes)

@@ -319,7 +319,8 @@ def is_crowded(groups: Sequence[RunGroup]) -> bool:
 def method_colours(experiments: Sequence[list[str]]) -> dict[str, int]:
     """Number the colours of a suite's methods, given those of each experiment.
 
-    Methods of one experiment have different ones. More methods than colours are grey, whatever their number.
+    Methods of one experiment have different ones. Methods that are only in experiments with more methods
+    than colours all have the first.
     """
     small = [methods for methods in experiments if len(methods) <= N_COLOURS]
     found: dict[str, int] = {}

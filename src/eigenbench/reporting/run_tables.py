@@ -41,13 +41,18 @@ class RunFiles:
         return "" if self.results_dir is None else self._link(self.results_dir / run_of(record).record)
 
     def log_link(self, record: Record) -> str:
-        """Return the address of the log of the job that made a run, its seed or its method; else empty."""
+        """Return the address of the log of a run, or else of the logs of its experiment; empty without any.
+
+        Small runs share a job, and its log lies in the folder of the experiment.
+        """
         if self.logs_dir is None:
             return ""
         folder = self.logs_dir / run_of(record).folder
-        places = [folder, *list(folder.parents)[:2]]
-        logs = (place / name for place in places for name in ("train.log", "measure.log", "fit.log"))
-        return next((self._link(path) for path in logs if path.is_file()), "")
+        of_experiment = self.logs_dir / record.suite / record.experiment
+        logs = [folder / "train.log", folder / "measure.log", of_experiment]
+        if record.failure and record.failure.log:
+            logs.insert(0, self.logs_dir.parent / record.failure.log)
+        return next((self._link(path) for path in logs if path.exists()), "")
 
     def _link(self, path: Path) -> str:
         return quote(Path(os.path.relpath(path, self.page_dir)).as_posix())

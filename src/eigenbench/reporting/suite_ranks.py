@@ -145,14 +145,16 @@ def _ranks(
     datasets = [suite.experiments[name].dataset for name in names]
     lower = headline_direction(suite.experiments[names[0]]) if metric != "test_error" else True
     ties = {
-        (name, pair)
+        (name, *pair): float(tied)
         for name in names
         if (board := boards.get((suite.name, name))) is not None
-        for pair in board.loc[board["tied"].fillna(False), ["method", "classifier"]].itertuples(index=False)
+        for *pair, tied in board.loc[board["tied"].notna(), ["method", "classifier", "tied"]].to_numpy()
     }
     errors = _table(by_experiment, shared, datasets, lambda _, group: _error(group, metric, lower))
     seconds = _table(by_experiment, shared, datasets, lambda _, group: group.mean(total_seconds))
-    tied = _table(by_experiment, shared, datasets, lambda name, group: (name, group.key) in ties) == 1
+    tied = _table(
+        by_experiment, shared, datasets, lambda name, group: ties.get((name, *group.key)), skipna=True
+    )
     empty = ~np.isfinite(errors).any(axis=1)
     return SuiteRanks(
         anchor,
@@ -160,16 +162,16 @@ def _ranks(
         metric,
         errors[~empty],
         seconds[~empty],
-        tied[~empty],
+        tied[~empty] == 1,
         tuple(label for label in planned if label not in shared),
         tuple(errors.index[empty]),
     )
 
 
-def _table(by_experiment, labels, datasets, value) -> pd.DataFrame:
+def _table(by_experiment, labels, datasets, value, *, skipna=False) -> pd.DataFrame:
     lines = [[value(name, found[label]) for label in labels] for name, found in by_experiment.items()]
     table = pd.DataFrame(lines, index=pd.Index(datasets, name="dataset"), columns=labels, dtype=np.float64)
-    return table.groupby(level="dataset", sort=False).agg(lambda column: column.mean(skipna=False))
+    return table.groupby(level="dataset", sort=False).agg(lambda column: column.mean(skipna=skipna))
 
 
 def _error(group: RunGroup, metric: str, lower: bool) -> float:
