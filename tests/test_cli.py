@@ -113,7 +113,7 @@ def test_run_refuses_what_is_no_target(started, tmp_path):
     ("arguments", "told"),
     [
         (["show", "qick"], "Did you mean 'quick'?"),
-        (["fetch", "mnits", "--data-dir", "."], "mnist"),
+        (["fetch", "mnits", "--data-dir", "."], "no dataset 'mnits'. Did you mean 'mnist'?"),
         (["ui"], "snakemake"),
     ],
 )

@@ -306,11 +306,7 @@ def test_no_number_of_seeds_settles_what_the_rows_leave_open():
 @pytest.mark.parametrize(
     ("n_rows", "given", "match"),
     [
-        (
-            [9] * 5,
-            {"test_rows": dict.fromkeys(range(5), np.arange(3))},
-            "seed 0 needs one row number",
-        ),
+        ([9] * 5, {"test_rows": dict.fromkeys(range(5), np.arange(3))}, "seed 0 needs one row number"),
         ([9] * 5, {"groups": {0: np.arange(9)}}, "seed 1 needs one group for each of its 9 test rows"),
         ([9, 4], {}, r"one number of rows, got \[4, 9\]"),
     ],

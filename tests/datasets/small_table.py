@@ -26,9 +26,7 @@ def table_entry(*sources: dict, content: bytes = TABLE, **changes) -> dict:
         "parts": {"all": ["table.csv"]},
         "split": {"kind": "random", "test_fraction": 0.2, "stratify": True},
         "expect": {"rows": {"all": 30}, "features": 2, "classes": 3},
-        "files": {
-            "table.csv": {"sha256": sha256(content), "bytes": len(content), "sources": list(sources)},
-        },
+        "files": {"table.csv": {"sha256": sha256(content), "bytes": len(content), "sources": list(sources)}},
     } | changes
 
 

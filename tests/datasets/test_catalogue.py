@@ -38,11 +38,6 @@ def test_an_unknown_key_names_its_place_and_the_near_match(tmp_path, entry, mess
         load_catalogue(write(tmp_path / "c.yaml", t=entry))
 
 
-def test_an_unknown_dataset_names_the_nearest():
-    with pytest.raises(CatalogueError, match=r"no dataset 'minst'\. Did you mean 'mnist'\?"):
-        load_catalogue().entry("minst")
-
-
 @pytest.mark.parametrize(
     "split",
     [

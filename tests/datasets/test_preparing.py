@@ -32,10 +32,7 @@ def make(mirror):
     return run
 
 
-OFFICIAL = {
-    "split": {"kind": "official"},
-    "parts": {"train": ["train"], "test": ["test"]},
-}
+OFFICIAL = {"split": {"kind": "official"}, "parts": {"train": ["train"], "test": ["test"]}}
 
 
 def test_the_card_describes_data_files_and_arrays(make):

@@ -48,8 +48,7 @@ def test_several_columns_are_labels():
 
 
 @pytest.mark.parametrize(
-    "values",
-    [[0.5, 1.25, 2.0, 1.0], ["0,5", "1,25", "2,0", "1,0"], ["$0.50", "1.25", "2", "1"]],
+    "values", [[0.5, 1.25, 2.0, 1.0], ["0,5", "1,25", "2,0", "1,0"], ["$0.50", "1.25", "2", "1"]]
 )
 def test_fractions_are_a_regression(values):
     target = of(*values)

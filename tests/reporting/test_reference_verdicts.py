@@ -90,8 +90,7 @@ OTHER_SETTINGS = "not run (the reference was made with other settings: 4.00 %)"
 
 
 @pytest.mark.parametrize(
-    ("earlier", "verdict"),
-    [("", OTHER_SETTINGS), ("small", "reproduced"), ("large", OTHER_SETTINGS)],
+    ("earlier", "verdict"), [("", OTHER_SETTINGS), ("small", "reproduced"), ("large", OTHER_SETTINGS)]
 )
 def test_a_run_by_other_settings_counts_under_an_earlier_key_of_its_suite(
     small, make_record, tmp_path, earlier, verdict

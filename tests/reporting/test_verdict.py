@@ -52,11 +52,7 @@ def test_lower_is_better(mean, prediction, verdict):
     assert judge(published(100), mean, prediction) == verdict
 
 
-@given(
-    value=st.floats(-50, 50),
-    mean=st.floats(-100, 100),
-    half_width=st.one_of(st.none(), st.floats(0, 20)),
-)
+@given(value=st.floats(-50, 50), mean=st.floats(-100, 100), half_width=st.one_of(st.none(), st.floats(0, 20)))
 def test_mirrored_numbers_have_the_same_verdict(value, mean, half_width):
     prediction = None if half_width is None else (mean - half_width, mean + half_width)
     mirrored = None if half_width is None else (-mean - half_width, -mean + half_width)

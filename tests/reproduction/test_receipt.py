@@ -25,12 +25,6 @@ def receipt(suite, records, reference_dir, write_all) -> Receipt:
     return compare_with_reference(plan_of(suite), write_all(records), load_reference("small", reference_dir))
 
 
-def test_what_is_written_is_read(receipt, tmp_path):
-    path = write_receipt(receipt, tmp_path)
-    assert read_receipt(path) == receipt
-    assert path.name == f"small-{receipt.machine}.json"
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -80,7 +74,8 @@ def test_machines_count_once_and_only_where_every_run_was_reproduced(receipt, re
 
 
 def test_receipts_beside_a_reference_are_read_and_bad_ones_said(receipt, reference_dir):
-    write_receipt(receipt, reference_dir / RECEIPTS)
+    path = write_receipt(receipt, reference_dir / RECEIPTS)
+    assert path.name == f"small-{receipt.machine}.json"
     (reference_dir / RECEIPTS / "bad.json").write_text("{}")
     receipts, problems = read_receipts(reference_dir)
     assert receipts == [receipt]

@@ -24,10 +24,7 @@ def changed(record, **metrics):
 def compare(suite, reference_dir, write_all):
     def comparing(records, receipts=()) -> Receipt:
         return compare_with_reference(
-            plan_of(suite),
-            write_all(records),
-            load_reference("small", reference_dir),
-            receipts,
+            plan_of(suite), write_all(records), load_reference("small", reference_dir), receipts
         )
 
     return comparing
