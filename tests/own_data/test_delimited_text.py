@@ -34,6 +34,13 @@ FILES = {
 }
 
 
+FILES["a NUL far from the start"] = (
+    b"a,b,kind\n" + b"1,%s,x\n" % (b"w" * 100_000) * 11 + b"3,\0,y\n",
+    HEADED,
+    [["1", "w" * 100_000, "x"]] * 11 + [["3", "\0", "y"]],
+)
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_layouts(tmp_path, name):
     content, names, rows = FILES[name]

@@ -89,6 +89,19 @@ def test_columns_of_excel_without_names_have_numbers_and_cells_keep_zeros_and_wo
     assert table.targets["kind"].tolist() == ["None", "Mild", "NA"]
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_columns_of_one_name_may_be_dropped(tmp_path, kind):
+    path, twice = tmp_path / f"data.{kind}", "" if kind == "csv" else "shop"
+    if kind == "csv":
+        path.write_text("a,kind,,\n1,x,,\n2,y,,\n")
+    else:
+        TABLE.set_index(TABLE["shop"][::-1].to_numpy()).rename_axis("shop").to_parquet(path)
+    assert list(read_table(path)).count(twice) == 2
+    assert twice not in read_user_file(path, ["kind"], drop=[twice]).features
+    with pytest.raises(OwnDataError, match=f"two columns are named '{twice}'"):
+        read_user_file(path, ["kind"])
+
+
 def test_a_named_index_of_parquet_is_a_column_unless_it_copies_one(tmp_path):
     TABLE.set_index("shop").to_parquet(tmp_path / "data.parquet")
     assert list(read_table(tmp_path / "data.parquet")) == ["shop", "größe", "day", "kind"]
@@ -102,9 +115,8 @@ def test_a_named_index_of_parquet_is_a_column_unless_it_copies_one(tmp_path):
         table = read_table(tmp_path / "data.parquet")
         assert list(table) == names
         assert table["shop"].fillna("-").tolist() == TABLE["shop"].fillna("-").tolist()
-    TABLE.set_index(TABLE["shop"][::-1].to_numpy()).rename_axis("shop").to_parquet(tmp_path / "other.parquet")
-    with pytest.raises(OwnDataError, match="two columns are named 'shop'"):
-        read_user_file(tmp_path / "other.parquet", ["kind"])
+    frame.rename_axis(["shop", None]).to_parquet(tmp_path / "data.parquet")
+    assert list(read_table(tmp_path / "data.parquet")) == ["index", *TABLE]
 
 
 def arff(folder, *lines):
@@ -335,6 +347,7 @@ CSR = {"X_indices": [0] * 8, "X_indptr": np.arange(9), "X_shape": [8, 2], "y": E
         ("data.npz", CSR | {"X_data": ["a"] * 8}, "X_data is of type <U1, not numbers"),
         ("data.jsonl", "", "has no rows"),
         ("data.jsonl", '{"y": [1], "a": 2}\n' * 4, "a target must be a number or a text: unhashable"),
+        ("data.jsonl", '{"y": "1.500", "a": [2]}\n' * 4, r"^data\.jsonl: unhashable"),
         ("data.jsonl", '{"y": 1}\n{"y": 2}\n' * 4, "no column beside the target"),
         ("data.csv", "a,y\n1,2\n", "has one class"),
         ("data.csv", "a,y\n" + "1,\n" * 8, "has no value in any row"),
@@ -380,6 +393,8 @@ def test_rows_of_arrays_that_do_not_fit_each_other_are_one_sentence():
     ):
         with pytest.raises(OwnDataError, match=told):
             make_problem(table_of("X", X, y, groups))
+    with pytest.raises(OwnDataError, match="X: a target must be a number or a text: 'complex256'"):
+        make_problem(table_of("X", X, y.astype(np.longdouble)), table_of("X_test", X, y * 1j))
     with pytest.raises(OwnDataError, match="only one of X and X_test is sparse"):
         make_problem(table_of("X", X, y), table_of("X_test", csr_array(X), y))
     with pytest.raises(OwnDataError, match="no column to predict from: there is none"):
@@ -406,6 +421,19 @@ def test_the_columns_show_the_decimal_sign_of_the_target():
     frame = pd.DataFrame({"a": ["1,5", "2,25"] * 10, "y": [f"{place}.500" for place in range(1, 21)]})
     problem = make_problem(split_columns("data.csv", frame, ["y"], None), regression=True)
     assert problem.target.labels[0] == 1500
+
+
+def test_only_a_target_without_a_name_is_called_target():
+    X, y = EIGHT["X"], EIGHT["y"]
+    frame = pd.DataFrame({"a": X[:, 0], "0": y})
+    named = [
+        table_of("X", X, frame["0"]),
+        table_of("X", X, frame[["0"]]),
+        split_columns("f", frame, ["0"], None),
+    ]
+    unnamed = [table_of("X", X, target) for target in (y, [*y], pd.Series(y), pd.DataFrame(y))]
+    assert {name for table in named for name in table.targets} == {"0"}
+    assert {name for table in unnamed for name in table.targets} == {"target"}
 
 
 def test_tables_of_pyarrow_keep_their_names_and_other_shapes_are_refused():

@@ -20,9 +20,10 @@ import numpy as np
 import pandas as pd
 
 from eigenbench.own_data.column_values import MISSING, parse_numbers
-from eigenbench.own_data.table import OwnDataError
+from eigenbench.own_data.table import OwnDataError, check_names
 
 _SAMPLE_LINES = 200
+_CHUNK = 1 << 20
 _DELIMITERS = ",;\t|"
 _SPACES = " "
 _BYTE_ORDER_MARKS = {
@@ -54,20 +55,22 @@ def read_delimited(path: Path, *, delimiters: str = _DELIMITERS, header: bool = 
     row, as R writes it; such names differ.
 
     An `OwnDataError` names what is wrong, with its line: an empty file, another encoding, a row with another
-    number of fields, a quote that is not closed, a header that is missing, or units below it.
+    number of fields, a quote that is not closed, two columns with one name, a header that is missing, or
+    units below it.
     """
-    lines = io.StringIO(_text(path), newline="")
-    sample = list(islice(lines, _SAMPLE_LINES))
-    if not any(line.strip() for line in sample):
-        raise OwnDataError(f"{path.name} is empty")
-    declared = sample[0].lower().startswith("sep=")
-    delimiter = sample[0][4:].strip()[:1] if declared else ""
-    delimiter = delimiter or _delimiter(sample, delimiters)
-    rows_of_sample = [fields for _, fields in islice(_rows(sample, delimiter), int(declared), None)]
-    width = _width(rows_of_sample)
-    first = int(declared) + _first_row(rows_of_sample, width, header)
-    lines.seek(0)
-    return _table(path, islice(_rows(lines, delimiter), first, None), width, delimiter, header)
+    encoding = _encoding(path)
+    with io.TextIOWrapper(open_bytes(path), encoding, newline="") as lines:
+        sample = list(islice(lines, _SAMPLE_LINES))
+        if not any(line.strip() for line in sample):
+            raise OwnDataError(f"{path.name} is empty")
+        declared = sample[0].lower().startswith("sep=")
+        delimiter = sample[0][4:].strip()[:1] if declared else ""
+        delimiter = delimiter or _delimiter(sample, delimiters)
+        rows_of_sample = [fields for _, fields in islice(_rows(sample, delimiter), int(declared), None)]
+        width = _width(rows_of_sample)
+        first = int(declared) + _first_row(rows_of_sample, width, header)
+        lines.seek(0)
+        return _table(path, islice(_rows(lines, delimiter), first, None), width, delimiter, header)
 
 
 def _first_row(rows: list[list[str]], width: int, header: bool) -> int:
@@ -120,6 +123,7 @@ def _table(
                 "decimal comma, or name all columns"
             )
         names = [*names, ""] if trailing else ["", *names]
+    check_names(path.name, [name for name in names if name])
     if header and len(names) > 1 and _are_numbers(names).all():
         raise OwnDataError(
             f"{path.name}: its first row holds numbers only: if it is no header, add --no-header, and name "
@@ -186,25 +190,30 @@ def _rows(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]
             yield reader.line_num, fields
 
 
-def _text(path: Path) -> str:
-    """Return the text of a file in the encoding that its bytes show."""
+def _encoding(path: Path) -> str:
+    """Return the encoding that the bytes of a file show; they are read in parts."""
     with open_bytes(path) as stream:
-        content = stream.read()
-    for mark, name in _BYTE_ORDER_MARKS.items():
-        if content.startswith(mark):
-            return str(content.decode(name))
-    if b"\0" in content:
-        return str(content.decode("utf-16-be" if content[:1] == b"\0" else "utf-16-le"))
-    try:
-        return str(content.decode())
-    except UnicodeDecodeError:
-        words = set(_LETTERS.findall(content))
-        long = [word for word in words if len(word) > 2]
-        if len(long) > max(1, len(words) / 2):  # in Western texts most such letters are single
-            raise OwnDataError(
-                f"{path.name} is neither UTF-8 nor Western European text: save it as UTF-8"
-            ) from None
-        return str(content.decode("cp1252"))
+        part = stream.read(_CHUNK)
+        for mark, name in _BYTE_ORDER_MARKS.items():
+            if part.startswith(mark):
+                return name
+        if b"\0" in part:
+            return "utf-16-be" if part[:1] == b"\0" else "utf-16-le"
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            while part:
+                decoder.decode(part)
+                part = stream.read(_CHUNK)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            words = set(_LETTERS.findall(part))
+            long = [word for word in words if len(word) > 2]
+            if len(long) > max(1, len(words) / 2):  # in Western texts most such letters are single
+                raise OwnDataError(
+                    f"{path.name} is neither UTF-8 nor Western European text: save it as UTF-8"
+                ) from None
+            return "cp1252"
+    return "utf-8"
 
 
 def open_bytes(path: Path) -> Any:

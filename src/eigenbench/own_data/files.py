@@ -18,7 +18,7 @@ from eigenbench.own_data.arff_table import read_arff_table
 from eigenbench.own_data.delimited_text import COMPRESSED, open_bytes, read_delimited
 from eigenbench.own_data.images import read_image_folder
 from eigenbench.own_data.svmlight_rows import read_svmlight
-from eigenbench.own_data.table import OwnDataError, UserTable, check_names, split_columns, table_of, unknown
+from eigenbench.own_data.table import OwnDataError, UserTable, split_columns, table_of, unknown
 
 
 def read_table(path: str | Path, *, header: bool = True) -> pd.DataFrame:
@@ -52,9 +52,7 @@ def read_table(path: str | Path, *, header: bool = True) -> pd.DataFrame:
     ['1,5', '2,0']
     """
     path = Path(path)
-    table = _reading(path, lambda: _frame(path, header))
-    check_names(path.name, table)
-    return table
+    return _reading(path, lambda: _frame(path, header))
 
 
 def read_user_file(
@@ -115,13 +113,14 @@ def _frame(path: Path, header: bool) -> pd.DataFrame:
         known = ", ".join(f".{name}" for name in ("csv", "txt", "tsv", *_TABLES, *_LABELLED))
         raise OwnDataError(f"{path.name}: its name must end in one of {known}, or be a folder's")
     table = _TABLES[kind](path)
+    levels = table.index.names
     copies = [
         place
-        for place, name in enumerate(table.index.names)
+        for place, name in enumerate(levels)
         if name in table.columns and table.index.get_level_values(place).equals(pd.Index(table[name]))
     ]
     table = table.reset_index(level=copies, drop=True)
-    if any(name is not None for name in table.index.names):
+    if len(copies) < len(levels) and any(name is not None for name in levels):
         table = table.reset_index(allow_duplicates=True)
     return table.rename(columns=str)
 

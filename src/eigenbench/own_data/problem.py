@@ -210,15 +210,10 @@ def make_problem(
     if test is not None and list(table.targets.columns) != list(test.targets.columns):
         raise OwnDataError(f"{test.name} has other targets than {table.name}")
     parts = [table] if test is None else [table, test]
-    targets, features = pd.concat([part.targets for part in parts], ignore_index=True), table.features
-    columns = () if issparse(features) else tuple(features)
+    targets = pd.concat([part.targets for part in parts], ignore_index=True)
     try:
-        target = infer_target(
-            targets,
-            regression,
-            lambda: decimal or decimal_sign(infer_kind(features[name]) for name in columns),
-        )
-    except (TypeError, UnicodeDecodeError) as error:
+        target = infer_target(targets, regression, lambda: decimal or _decimal_sign(table))
+    except (TypeError, UnicodeDecodeError, KeyError) as error:  # a KeyError of pandas names a type
         raise OwnDataError(f"{table.name}: a target must be a number or a text: {error}") from error
     masks = np.split(target.present, [len(table)])
     for part, present in zip(parts, masks, strict=False):
@@ -246,6 +241,15 @@ def make_problem(
             )
     first = table.first_column
     return Problem(table.name, target, matrix, encoder, len(train), n_folds, groups, first)
+
+
+def _decimal_sign(table: UserTable) -> str:
+    if issparse(table.features):
+        return "."
+    try:
+        return decimal_sign(infer_kind(column) for _, column in table.features.items())
+    except (ValueError, TypeError) as error:
+        raise OwnDataError(f"{table.name}: {error}") from error
 
 
 def _encoded(

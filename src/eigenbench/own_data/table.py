@@ -54,6 +54,7 @@ def split_columns(name: str, frame: pd.DataFrame, target: Sequence[str], group: 
 
     A column that is not there is an `OwnDataError`, as is what `table_of` refuses.
     """
+    check_names(name, frame.columns)
     if not len(frame):
         raise OwnDataError(f"{name} has no rows")
     used = [*target, *([group] if group else [])]
@@ -66,10 +67,11 @@ def split_columns(name: str, frame: pd.DataFrame, target: Sequence[str], group: 
     return table_of(name, frame.drop(columns=used), frame[list(target)], groups)
 
 
-def check_names(name: str, frame: pd.DataFrame) -> None:
+def check_names(name: str, columns: Any) -> None:
     """Raise `OwnDataError` for two columns of one name."""
-    if frame.columns.has_duplicates:
-        twice = frame.columns[frame.columns.duplicated()][0]
+    columns = pd.Index(columns, dtype=object)
+    if columns.has_duplicates:
+        twice = columns[columns.duplicated()][0]
         raise OwnDataError(f"{name}: two columns are named {twice!r}: rename one")
 
 
@@ -98,8 +100,9 @@ def table_of(name: str, X: Any, y: Any, groups: Any = None) -> UserTable:
     if not targets.shape[1]:
         raise OwnDataError(f"{name} has no label in any row: give each row its label")
     for frame in (targets,) if issparse(X) else (features, targets):
-        check_names(name, frame)
-    if list(targets) == ["0"]:
+        check_names(name, frame.columns)
+    own_names = getattr(y, "columns", [getattr(y, "name", None)])
+    if list(targets) == ["0"] and "0" not in own_names:
         targets.columns = ["target"]
     return UserTable(name, features, targets, groups)
 
