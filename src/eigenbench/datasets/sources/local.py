@@ -130,7 +130,9 @@ class FolderSource(Source):
 
 
 def _refuse(error: OSError) -> None:
-    raise SourceUnavailable(f"no permission to read {error.filename}") from error
+    if isinstance(error, PermissionError):
+        raise SourceUnavailable(f"no permission to read {error.filename}") from error
+    raise error
 
 
 def _write_tar(folder: Path, names: list[str], stream: BinaryIO) -> None:
