@@ -11,7 +11,7 @@ import zipfile
 import pytest
 from small_table import TABLE, catalogue_of, fetch_table, fetch_two, raw, sha256, table_entry, why_not
 
-from eigenbench.datasets import fetch
+from eigenbench.datasets import SourceWarning, fetch
 from eigenbench.datasets.archives import pack_tar
 
 pytestmark = pytest.mark.workflow
@@ -71,6 +71,13 @@ def test_url_without_a_server_not_found_or_truncated(web):
     assert "ConnectionError" in closed
     assert "404" in missing
     assert "ChunkedEncodingError" in cut
+
+
+def test_url_too_long_stops_early(web):
+    body = b"x" * (4 << 20)
+    web.pages["/table.csv"] = (body, len(body))
+    with pytest.warns(SourceWarning, match="more data than"):
+        why_not({"url": f"{web.url}/table.csv"})
 
 
 def test_package(package_index):
@@ -134,6 +141,16 @@ def test_package_without_pip(package_index, monkeypatch):
 
     monkeypatch.setattr(remote, "find_spec", lambda name: None)
     assert "pip is not available" in why_not({"package": "tinydata==1.0", "member": "a.csv"})[0]
+
+
+def test_package_bomb_is_bounded(package_index, tmp_path):
+    package_index({})
+    (wheel,) = (tmp_path / "index").iterdir()
+    with zipfile.ZipFile(wheel, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("big.csv", b"0" * (64 << 20))
+    assert wheel.stat().st_size < 1 << 20
+    with pytest.warns(SourceWarning, match="bytes in all"):
+        why_not({"package": "tinydata==1.0", "member": "big.csv"})
 
 
 def test_installed_package_or_file_missing():

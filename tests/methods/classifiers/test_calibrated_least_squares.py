@@ -147,6 +147,12 @@ def test_calibration_finds_the_map_that_made_the_labels():
     )
 
 
+def test_calibration_of_extreme_scores_is_finite():
+    logs = ScoreCalibration(0.01, 2.0).logits(np.array([[1e6, -1e6, 0.0], [-40.0, -41.0, -42.0]]))
+    assert np.isfinite(logs).all()
+    assert logs.argmax(axis=1).tolist() == [0, 0]
+
+
 @pytest.mark.parametrize("y", [[0, 1], [0, 1, 1], [0, 1, 2, 0]])
 def test_a_few_rows_are_enough(y):
     model = CalibratedLeastSquares().fit(np.eye(len(y)), y)

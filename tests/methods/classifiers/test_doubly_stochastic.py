@@ -102,6 +102,12 @@ def test_features_grow_while_it_learns(digits):
     assert len(learner.error_curve_) == learner.t_ == 3 + 10 + 24
 
 
+def test_coefficients_have_the_type_of_the_rows(digits):
+    X, y, _, _ = digits
+    learner = fed(DoublyStochasticLogistic(MAP, n_components=64), X.astype(np.float32), y, 100)
+    assert learner.coefs_[0].dtype == np.float32
+
+
 def test_progressive_errors_are_those_before_the_step(digits):
     X, y, _, _ = digits
     learner = DoublyStochasticLogistic(MAP, batch_size=100, random_state=0)

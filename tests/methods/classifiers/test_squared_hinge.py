@@ -110,9 +110,11 @@ def test_single_precision_keeps_the_tolerance_of_the_objective(wide):
     assert (objective(single) < 1.01 * objective(exact)).all()
 
 
-def test_the_start_does_not_change_the_result(wide):
+def test_the_start_saves_steps_and_does_not_change_the_result(wide):
     X, y = wide
     for problem in (SquaredHinge(X[:, :60], signs(y)), SquaredHingeDual(inner_products(X), signs(y))):
         cold = problem.minimise(10.0, tol=1e-10)
         warm = problem.minimise(10.0, start=problem.minimise(0.1), tol=1e-10)
         assert_allclose(warm, cold, atol=1e-4 * np.abs(cold).max())
+        again = problem.minimise(10.0, start=cold, tol=1e-8, max_iter=1)
+        assert_allclose(again, cold, atol=1e-4 * np.abs(cold).max())
