@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from curve_comparisons import crossing, ratio_of_errors, rows_needed, winners
 from page_parts import table, write_parts
 from reference_verdicts import shipped_plans
 from scipy import stats
@@ -16,14 +17,7 @@ from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.suite import ExperimentSpec
-from eigenbench.comparison.learning_curves import (
-    ADVANTAGE,
-    Curve,
-    crossing,
-    ratio_of_errors,
-    rows_needed,
-    winners,
-)
+from eigenbench.own_data.more_rows import ADVANTAGE, Curve
 from eigenbench.reporting.display_names import dataset_name, method_name
 from eigenbench.reporting.formatting import metric_style, ratio, split_size
 from eigenbench.reporting.reference_results import records_of_results

@@ -4,8 +4,7 @@ import learning_curves as page
 import numpy as np
 import pandas as pd
 import pytest
-
-from eigenbench.comparison.learning_curves import ratio_of_errors, rows_needed, winners
+from curve_comparisons import ratio_of_errors, rows_needed, winners
 
 
 @pytest.fixture(scope="module")

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeAlias
 
 import pandas as pd
 
 from eigenbench.comparison.differences import compare_values
-from eigenbench.comparison.learning_curves import ADVANTAGE, Curve
 from eigenbench.own_data.table import OwnDataError
+
+#: Errors of one method: folds or seeds x sizes, ascending; NaN where a size was not measured.
+Curve: TypeAlias = pd.DataFrame
+
+#: The ratio of errors from which on an advantage matters.
+ADVANTAGE = 0.9
 
 #: The methods of a curve, the sizes of its training sets, each twice the one before, and the fewest rows.
 METHODS, _SIZES, _FEWEST = 3, 4, 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,18 +12,13 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from eigenbench.comparison.differences import compare_values
+from eigenbench.own_data.more_rows import ADVANTAGE, Curve
 
 #: Fewest seeds that both methods of a ratio must have for an interval.
 MIN_SEEDS = 3
 
-#: The ratio of errors from which on an advantage matters.
-ADVANTAGE = 0.9
-
 _RESAMPLES = 2_000
 _LEVEL = 0.95
-
-#: Errors of one method: seeds x sizes, ascending; NaN where a seed did not measure a size.
-Curve: TypeAlias = pd.DataFrame
 
 
 class RowsNeeded(NamedTuple):

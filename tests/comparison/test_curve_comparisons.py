@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-
-from eigenbench.comparison.learning_curves import crossing, ratio_of_errors, rows_needed, winners
+from curve_comparisons import crossing, ratio_of_errors, rows_needed, winners
 
 SIZES = [250, 1000, 4000, 16000]
 
