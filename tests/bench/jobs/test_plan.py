@@ -276,6 +276,16 @@ def test_the_message_of_a_target_has_the_minutes_of_its_suites(workflow):
     assert bench.message_of("s") == "all done (from nothing about 7 minutes on two cores)"
 
 
+def test_a_seed_is_a_job_where_all_seeds_of_a_method_take_long(workflow):
+    wide = {"steps": [{"RandomFourierFeatures": {"n_components": 4000}}], "seeds": list(range(400))}
+    bench = workflow(lambda content: content["experiments"]["main"]["methods"].update(wide=wide))
+    jobs = [shared for shared in bench.shared_jobs if "wide" in shared.message]
+    assert [method.seeds for shared in jobs for method in shared.methods] == [(seed,) for seed in range(400)]
+    assert jobs[7].message == "train s/main: wide, seed 7"
+    made = [f"results/{file}" for shared in jobs for file in shared.files]
+    assert sorted(made) == sorted(file for file in bench.files_of(["s"]) if "/main/wide/" in file)
+
+
 @pytest.mark.parametrize(
     ("change", "match"),
     [

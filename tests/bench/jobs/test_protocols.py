@@ -3,6 +3,7 @@ from pydantic import ValidationError
 from small_jobs import plan_of, suite_of
 
 from eigenbench.bench.protocols.available import PROTOCOLS
+from eigenbench.bench.protocols.learning_curve import LearningCurveSettings
 from eigenbench.bench.suites.parts import SuiteError
 
 EXPERIMENT = {
@@ -48,13 +49,15 @@ def test_settings_left_out_are_part_of_the_key():
 def test_a_protocol_that_measures_time_has_the_machine_for_itself():
     steps = {"random": {"steps": [{"RandomMaclaurin": {"n_components": 8}}]}}
     method = plan(protocol="map_speed", settings={}, methods=steps)
-    assert (method.shares_jobs, method.exclusive) == (False, True)
+    assert (method.granularity, method.exclusive) == ("fit", True)
     assert not plan().exclusive
 
 
-def test_a_protocol_whose_first_seed_chooses_runs_all_seeds_in_one_job():
+def test_a_protocol_whose_first_seed_chooses_runs_all_seeds_in_one_job(monkeypatch):
     curve = {"protocol": "learning_curve", "settings": {"train_rows": [1000]}}
-    assert plan(**curve).shares_jobs
+    assert plan(**curve).granularity == "method"
+    monkeypatch.setattr(LearningCurveSettings, "exclusive", True)
+    assert plan(**curve).granularity == "fit"
     with pytest.raises(SuiteError, match=r"experiments.main.seeds: 1 is the first, and has to be 0"):
         plan(**curve, seeds=[1, 0])
 

@@ -7,10 +7,10 @@ paths do not depend on it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from eigenbench.bench.components import folder_of
 from eigenbench.bench.jobs.job_spec import Classifier, JobSpec, Validation
@@ -24,8 +24,11 @@ from eigenbench.bench.suites.suite import SIZES, ExperimentSpec, Suite
 from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
 from eigenbench.datasets.catalogue import Catalogue, CatalogueEntry
 
-#: Estimated work, in seconds, of a method up to which all its runs share a job, and of each of their fits. Of
-#: other methods each run is a job. A retry repeats all work of a job, and so does the run after a kill.
+#: What one job makes at least: all runs of a method, those of one seed, or a single run.
+Granularity = Literal["method", "seed", "fit"]
+
+#: Estimated work, in seconds, up to which all runs of a method, or else those of a seed, share a job, and of
+#: each of their fits. A retry repeats all work of a job, and so does the run after a kill.
 JOB_SECONDS = 60
 FIT_SECONDS = 10
 
@@ -52,13 +55,12 @@ _TARGETS = {"multiclass": "classes", "multilabel": "labels", "regression": "numb
 class MethodPlan:
     """A method of an experiment, with the estimated work of all its runs and of a single fit.
 
-    One job makes all its runs where it ``shares_jobs``. Jobs of an ``exclusive`` one get the whole machine,
-    because they measure time.
+    Jobs of an ``exclusive`` one get the whole machine, because they measure time.
     """
 
     spec: JobSpec
     seeds: tuple[int, ...]
-    shares_jobs: bool
+    granularity: Granularity
     seconds: float
     seconds_of_fit: float
     exclusive: bool = False
@@ -72,6 +74,19 @@ class MethodPlan:
     def folder(self) -> str:
         """Folder of its files, below the results folder."""
         return f"{self.experiment}/{self.spec.method}"
+
+    @property
+    def shares_jobs(self) -> bool:
+        """True if one job makes several of its runs."""
+        return self.granularity != "fit"
+
+    @property
+    def parts(self) -> list[MethodPlan]:
+        """The method as one job makes it at least: with all its seeds, or with one of them each."""
+        if self.granularity != "seed":
+            return [self]
+        seconds = self.seconds / len(self.seeds)
+        return [replace(self, seeds=(seed,), seconds=seconds) for seed in self.seeds]
 
     @property
     def verb(self) -> str:
@@ -227,9 +242,12 @@ def _methods(
                 )
         exclusive = settings is not None and settings.exclusive
         fit = _seconds_of_fit(spec, entry, settings)
-        seconds = len(seeds) * _fits_with_a_seed(spec) * fit
-        small = fit <= FIT_SECONDS and seconds <= JOB_SECONDS and not exclusive
-        yield MethodPlan(spec, seeds, small or first is not None, seconds, fit, exclusive)
+        of_seed = _fits_with_a_seed(spec) * fit
+        seconds = len(seeds) * of_seed
+        granularity: Granularity = "method" if first is not None or seconds <= JOB_SECONDS else "seed"
+        if exclusive or (first is None and (fit > FIT_SECONDS or of_seed > JOB_SECONDS)):
+            granularity = "fit"
+        yield MethodPlan(spec, seeds, granularity, seconds, fit, exclusive)
 
 
 def _written_like_steps(value: Any) -> Iterator[str]:

@@ -17,7 +17,10 @@ _PACK_SECONDS = 20
 
 @dataclass(frozen=True)
 class SharedJob:
-    """A job that makes all runs of methods of an experiment with the same seeds: a rule without wildcards."""
+    """A job that makes all runs of methods of an experiment with the same seeds: a rule without wildcards.
+
+    Methods whose seeds have a job each stand here with one of them.
+    """
 
     name: str
     methods: tuple[MethodPlan, ...]
@@ -26,7 +29,9 @@ class SharedJob:
     def message(self) -> str:
         """The description of the job, for those who watch it."""
         first = self.methods[0]
-        return f"{first.verb} {first.experiment}: {', '.join(method.spec.method for method in self.methods)}"
+        names = ", ".join(method.spec.method for method in self.methods)
+        seed = f", seed {first.seeds[0]}" if first.granularity == "seed" else ""
+        return f"{first.verb} {first.experiment}: {names}{seed}"
 
     @property
     def seconds(self) -> float:
@@ -43,7 +48,7 @@ def shared_jobs(methods: Iterable[MethodPlan], rules: Iterable[str] = ()) -> lis
     """Share the runs of small methods out among jobs; no job gets a name of other ``rules``."""
     experiments: dict[str, list[MethodPlan]] = {}
     for method in (method for method in methods if method.shares_jobs):
-        experiments.setdefault(method.experiment, []).append(method)
+        experiments.setdefault(method.experiment, []).extend(method.parts)
     taken = set(rules)
     jobs: list[SharedJob] = []
     for experiment, found in experiments.items():
