@@ -23,6 +23,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
+from eigenbench import LabelEmbeddingClassifier, RandomFourierFeatures, Rembrandt
 from eigenbench.datasets.catalogue import Catalogue
 from eigenbench.methods.embeddings.discriminants.gem import GEM
 from eigenbench.methods.embeddings.kernel_features.spherical import SphericalRandomFeatures
@@ -42,10 +43,11 @@ Y = np.arange(60) % 3
     [
         (make_pipeline(GEM(), SignedPowers(), LogisticRegression()), Y, {}),
         (make_pipeline(SphericalRandomFeatures(n_components=32), LogisticRegression()), Y, {}),
+        (LabelEmbeddingClassifier(Rembrandt(2), feature_map=RandomFourierFeatures("laplacian")), Y, {}),
         (OneVsRestLogistic(), Y, {"sample_weight": np.arange(60)}),
         (OneVsRestClassifier(LogisticRegression()), np.column_stack([Y == 0, np.zeros(60)]).astype(int), {}),
     ],
-    ids=["gem", "spherical", "with weights", "a label without examples"],
+    ids=["gem", "spherical", "label embedding", "with weights", "a label without examples"],
 )
 def test_a_fitted_pipeline_predicts_the_same_again(tmp_path, model, labels, weights):
     save_model(tmp_path / "model.skops", model.fit(X, labels, **weights))

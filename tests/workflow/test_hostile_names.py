@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+import json
 
 import pytest
 import yaml
@@ -12,11 +12,12 @@ from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.datasets.catalogue import load_catalogue
 
 SUITE = {
+    "name": "tiny",
     "title": "A test",
     "experiments": {
         "main": {
             "dataset": "digits",
-            "methods": {"identity": {}},
+            "methods": {"identity": {"steps": ["PCA"]}},
             "classifiers": {"least_squares": {"component": "CalibratedLeastSquares"}},
         }
     },
@@ -41,30 +42,14 @@ HOSTILE = [
 ]
 
 
-def renamed(name, place):
-    suite = copy.deepcopy(SUITE)
-    experiment = suite["experiments"]["main"]
-    match place:
-        case "suite":
-            suite["name"] = name
-        case "experiment":
-            suite["experiments"] = {name: experiment}
-        case "dataset":
-            experiment["dataset"] = name
-        case "method":
-            experiment["methods"] = {name: {}}
-        case "classifier":
-            experiment["classifiers"] = {name: {"component": "CalibratedLeastSquares"}}
-        case "component":
-            experiment["methods"] = {"m": {"steps": [name]}}
-    return suite
-
-
 @pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("place", ["suite", "experiment", "dataset", "method", "classifier", "component"])
+@pytest.mark.parametrize("place", ["tiny", "main", "digits", "identity", "least_squares", "PCA"])
 def test_names_in_suites_are_plain(tmp_path, name, place):
+    """Of the suite, an experiment, its dataset, a method, a classifier and a component."""
+    renamed = json.loads(json.dumps(SUITE).replace(f'"{place}"', json.dumps(name)))
+    assert renamed != SUITE
     path = tmp_path / "tiny.yaml"
-    path.write_text(yaml.safe_dump(renamed(name, place)))
+    path.write_text(yaml.safe_dump(renamed))
     with pytest.raises(SuiteError, match=r"tiny\.yaml"):
         load_suite(path, sorted(load_catalogue().datasets))
 

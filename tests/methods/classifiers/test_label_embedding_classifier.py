@@ -16,22 +16,14 @@ from sklearn.metrics import f1_score, hamming_loss
 from sklearn.multiclass import OneVsRestClassifier
 
 from eigenbench import (
-    PLST,
-    CompressedSensing,
     LabelEmbeddingClassifier,
-    RandomFourierFeatures,
     Rembrandt,
     SecondOrderLogistic,
 )
-from eigenbench.bench.jobs.job_spec import JobSpec
-from eigenbench.bench.jobs.pipelines import build
-from eigenbench.bench.registry import COMPONENTS
-from eigenbench.bench.suites.steps import Step
 from eigenbench.methods.classifiers.logistic_decoder import Targets, independent_loss, multinomial_loss
 from eigenbench.methods.classifiers.many_labels import choose_threshold
 from eigenbench.methods.classifiers.score_calibration import fit_temperature
 from eigenbench.methods.linalg.row_blocks import class_indicators
-from eigenbench.methods.model_file import load_model, save_model
 
 
 @pytest.fixture(scope="module")
@@ -136,15 +128,6 @@ def test_the_held_out_loss_is_that_of_the_kept_weights(digits):
     loss = -log_softmax(logits, axis=1)[np.arange(held_out.sum()), y[held_out]].mean()
     assert_allclose(model.validation_curve_.min(), loss, rtol=1e-4)
     assert_allclose(model.temperature_, fit_temperature(logits, y[held_out]), rtol=0.02)
-
-
-@pytest.mark.parametrize("embedding", [Rembrandt(8), PLST(8), CompressedSensing(8), PCA(8)])
-@pytest.mark.parametrize("kernel", [None, "gaussian", "laplacian", "matern"])
-def test_every_embedding_and_random_map_classifies(embedding, kernel, digits):
-    X, y, V, v = digits
-    feature_map = kernel and RandomFourierFeatures(kernel, n_components=200)
-    model = LabelEmbeddingClassifier(embedding, feature_map=feature_map, max_iter=10, random_state=0)
-    assert model.fit(X, y).score(V, v) > 0.8
 
 
 @pytest.mark.parametrize("n_classes", [2, 10])
@@ -305,20 +288,3 @@ def test_empty_rows_and_labels_never_seen(multilabel):
     assert model.predict_proba(V)[:, 2].max() < 0.05
     assert model.predict(V)[:, 2].sum() == 0
     assert np.isfinite(model.decision_function(np.zeros((1, 30)))).all()
-
-
-@pytest.mark.parametrize("kernel", [None, "laplacian"])
-def test_built_from_a_suite_saved_and_read_again(kernel, tmp_path, multilabel):
-    X, Y, V, _ = multilabel
-    params = {"embedding": {"Rembrandt": {"n_components": 4}}, "max_iter": 2}
-    if kernel:
-        params["feature_map"] = {"RandomFourierFeatures": {"kernel": kernel, "n_components": 15}}
-    names = ("LabelEmbeddingClassifier", "Rembrandt", "RandomFourierFeatures")
-    job = JobSpec(dataset="d", components={name: COMPONENTS[name] for name in names})
-    model = build(job, Step(component="LabelEmbeddingClassifier", params=params), seed=7)
-    assert model.random_state == model.embedding.random_state == 7
-    model.fit(X, sparse.csr_array(Y))
-    save_model(tmp_path / "model.skops", model)
-    again = load_model(tmp_path / "model.skops")
-    assert_array_equal(again.predict_proba(V), model.predict_proba(V))
-    assert_array_equal(again.predict(V).toarray(), model.predict(V).toarray())

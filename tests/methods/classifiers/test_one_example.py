@@ -67,13 +67,6 @@ def test_blocks_do_not_change_the_result(monkeypatch):
     assert OneExampleNearestNeighbour().fit(X, y).leave_rest_out_error() == pytest.approx(whole, abs=1e-13)
 
 
-def test_separated_classes_have_no_error():
-    X = np.repeat(np.eye(3) * 10, 4, axis=0) + np.random.RandomState(0).rand(12, 3) / 10
-    model = OneExampleNearestNeighbour().fit(X, np.repeat(["a", "b", "c"], 4))
-    assert model.leave_rest_out_error() == 0
-    assert model.predict(10 * np.eye(3)).tolist() == ["a", "b", "c"]
-
-
 def test_no_error_is_exactly_zero_in_spite_of_ties():
     X = np.repeat(np.eye(10), 30, axis=0) * np.tile([5.0, 6.0, 7.0], 100)[:, None]
     assert OneExampleNearestNeighbour().fit(X, np.arange(10).repeat(30)).leave_rest_out_error() == 0

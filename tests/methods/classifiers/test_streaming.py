@@ -43,19 +43,6 @@ def test_streaming_equals_features_in_memory(classifier, digits, small_blocks, c
     assert_allclose(streamed.predict_proba(V), in_memory.predict_proba(feature_map.transform(V)), atol=1e-8)
 
 
-@pytest.mark.parametrize("classifier", CLASSIFIERS[:2], ids=lambda classifier: type(classifier).__name__)
-def test_the_cache_does_not_change_a_bit(classifier, digits, small_blocks):
-    X, y, V, _ = digits
-    feature_map = FrozenEstimator(make_pipeline(GEM(top=1), SignedPowers()).fit(X, y))
-    fits = [
-        clone(classifier).set_params(feature_map=feature_map, cache_size=size).fit(X, y)
-        for size in (0, 1, 500)
-    ]
-    for other in fits[1:]:
-        assert_array_equal(other.coef_, fits[0].coef_)
-        assert_array_equal(other.predict_proba(V), fits[0].predict_proba(V))
-
-
 def test_a_map_is_cloned_and_fitted_to_rows_that_are_not_held_out(classifier, digits):
     X, y, V, v = digits
     feature_map = GEM(top=1)

@@ -229,12 +229,6 @@ def test_targets_that_are_not_there_are_named(parquet):
         Partitions.of(parquet, target="label")
 
 
-def test_a_block_of_another_width_is_named(rows):
-    X, y = rows
-    with pytest.raises(PartitionError, match="block 1: X has 3 features, but the moments so far have 5"):
-        ClassMoments.of_partitions([(X, y), (X[:, :3], y)])
-
-
 @pytest.mark.parametrize(("backend", "workers"), [("threading", 3), ("loky", 2)])
 def test_workers_of_any_backend(parquet, expected, backend, workers):
     with parallel_config(backend, n_jobs=workers):

@@ -31,15 +31,6 @@ def test_rare_categories_share_one_indicator_and_missing_ones_have_their_own():
     assert len(np.unique(rows, axis=0)) == 4
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_type_of_rows_is_kept_and_columns_are_scaled(dtype):
-    X = load_iris().data.astype(dtype)
-    rows = TablePreprocessor().fit_transform(X)
-    assert rows.dtype == dtype
-    np.testing.assert_allclose(rows.mean(axis=0), 0, atol=1e-5)
-    np.testing.assert_allclose(rows.std(axis=0), 1, rtol=1e-4)
-
-
 def test_columns_that_are_constant_or_empty_in_training_stay_finite():
     X = np.array([[1.0, NAN, 4.0], [1.0, NAN, 5.0]])
     fitted = TablePreprocessor(categorical=[2]).fit(X)

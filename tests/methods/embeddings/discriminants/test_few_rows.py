@@ -119,18 +119,6 @@ def test_a_class_of_zeros_is_named(few_rows):
         GEM(top=1).fit(X, y)
 
 
-def test_moments_of_rows(few_rows):
-    X, y = few_rows
-    weights = np.random.RandomState(1).uniform(0.5, 2, len(y))
-    rows, moments = ClassRows(X, y, weights), ClassMoments.of(X, y, sample_weight=weights)
-    np.testing.assert_array_equal(rows.classes, moments.classes)
-    for name in ("counts", "sums"):
-        np.testing.assert_allclose(getattr(rows, name), getattr(moments, name), rtol=1e-12)
-    np.testing.assert_allclose(rows.total(), moments.total(), rtol=1e-9, atol=1e-9)
-    for i in range(3):
-        np.testing.assert_allclose(rows.covariance(i), moments.covariance(i), rtol=1e-9, atol=1e-9)
-
-
 def test_rows_of_many_classes_are_not_copied(monkeypatch):
     """What is in memory beside them follows from the blocks, not from the number of rows."""
     monkeypatch.setattr(second_moments, "row_slices", partial(row_slices, block_bytes=2**18))
