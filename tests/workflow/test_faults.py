@@ -6,11 +6,11 @@ import signal
 import subprocess
 import time
 from contextlib import contextmanager
-from pathlib import Path
 
 import pandas as pd
 import pytest
 import yaml
+from processes import processes_in
 
 pytestmark = pytest.mark.workflow
 
@@ -36,10 +36,15 @@ def test_when_snakemake_alone_is_killed_its_jobs_end_too(tmp_path, make_workflow
     )
     workflow = make_workflow(tmp_path, write_suite(tmp_path / "suites", {"slow": slow}))
     process = workflow.start()
-    wait_until(lambda: jobs_of(tmp_path), 120)
+    wait_until(lambda: fits_in(tmp_path), 120)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    wait_until(lambda: not jobs_of(tmp_path), 90)
+    wait_until(lambda: not fits_in(tmp_path), 90)
+
+
+def fits_in(folder):
+    told = (told for _, told in processes_in(folder))
+    return [one for one in told if "eigenbench.bench.jobs train" in one and "snakemake" not in one]
 
 
 def wait_until(condition, seconds):
@@ -47,25 +52,6 @@ def wait_until(condition, seconds):
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.1)
-
-
-def jobs_of(folder):
-    """Process ids of fits that work in a folder."""
-    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout
-    return [
-        int(line.split()[0])
-        for line in listed.splitlines()
-        if "eigenbench.bench.jobs train" in line
-        and "snakemake" not in line
-        and _works_in(int(line.split()[0]), folder)
-    ]
-
-
-def _works_in(pid, folder):
-    try:
-        return Path(f"/proc/{pid}/cwd").readlink() == folder
-    except OSError:
-        return False
 
 
 def test_a_misspelt_method_stops_the_run_before_any_work(tmp_path, make_workflow):

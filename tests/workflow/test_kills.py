@@ -15,12 +15,12 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
-from pathlib import Path
+from contextlib import closing, suppress
 
 import pandas as pd
 import pytest
 import yaml
+from processes import processes_in
 from sklearn.datasets import load_iris
 
 from eigenbench.bench.records.record import read_record
@@ -87,12 +87,9 @@ def kill_all(process, folder):
     """Kill the process group, then whatever else works in the folder."""
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if (entry / "cwd").readlink().is_relative_to(folder):
-                os.kill(int(entry.name), signal.SIGKILL)
-        except OSError:
-            continue
+    for number, _ in processes_in(folder):
+        with suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
 
 
 def records(folder):

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from processes import processes_in
 from scipy.sparse import random_array
 
 import eigenbench
@@ -194,15 +195,6 @@ def test_an_interrupt_keeps_what_is_done_and_leaves_no_process(tmp_path, asked):
     assert "Traceback" not in printed
     assert list(folder.glob("results/**/record.json"))
     deadline = time.monotonic() + 10
-    while (left := [one for one in _processes() if str(folder) in one]) and time.monotonic() < deadline:
+    while (left := list(processes_in(folder))) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not left
-
-
-def _processes():
-    """Return the command lines and folders of all processes of this machine that we may see."""
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            yield f"{(path / 'cmdline').read_bytes()!r} {(path / 'cwd').readlink()}"
-        except OSError:
-            continue

@@ -67,14 +67,6 @@ def test_held_out_rows_of_every_partition_stop_the_fit(rows):
     assert found.score(wide, y) > 0.8
 
 
-def test_files_and_their_labels(rows, tmp_path):
-    X, codes = rows[0], np.unique(rows[1], return_inverse=True)[1]
-    for number, (part, labels) in enumerate(blocks_of(X, codes)):
-        np.save(tmp_path / f"{number}.npy", np.column_stack([part, labels]))
-    found = CalibratedLeastSquares().fit_partitions(tmp_path)
-    assert_allclose(found.decision_function(X), CalibratedLeastSquares().fit(X, codes).decision_function(X))
-
-
 @pytest.mark.parametrize("classifier", [CLASSIFIERS[0], CLASSIFIERS[2]], ids=str)
 def test_what_cannot_be_learnt_is_said(rows, classifier):
     X, y = rows

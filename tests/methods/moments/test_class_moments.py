@@ -77,15 +77,6 @@ def test_merging_leaves_the_parts_alone():
     assert b.second_moments[0, 0, 0] == 4
 
 
-@pytest.mark.parametrize(
-    "convert", [sparse.csr_matrix, sparse.csr_array, np.asfortranarray, np.ndarray.tolist]
-)
-def test_every_container_gives_the_same(convert):
-    rng = np.random.RandomState(0)
-    X, y = rng.randint(0, 5, size=(50, 7)).astype(float), rng.randint(0, 3, size=50)
-    assert_equal(ClassMoments().update(convert(X), y), ClassMoments().update(X, y))
-
-
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_non_finite_values_are_refused_and_nothing_is_added(bad):
     moments = ClassMoments().update(np.ones((2, 2)), [0, 1])

@@ -42,15 +42,6 @@ def test_more_nodes_separate_more(digits):
     assert error(nodes_per_class=32) < error() - 0.02
 
 
-def test_a_tree_that_never_moves_a_leaf_is_another_one(digits):
-    X_train, X_test, y_train, _ = digits
-    fixed, moving = (
-        VowpalWabbitLOMTree(swap_resistance=resistance, random_state=0).fit(X_train, y_train).predict(X_test)
-        for resistance in (10**6, 1)
-    )
-    assert (fixed != moving).any()
-
-
 def test_nothing_is_left_in_the_temporary_folder(digits, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     X_train, X_test, y_train, _ = digits
@@ -58,15 +49,22 @@ def test_nothing_is_left_in_the_temporary_folder(digits, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("kind", [VowpalWabbitOAA, VowpalWabbitLOMTree])
-def test_the_loss_reaches_the_learner_and_is_squared_by_default(digits, kind):
+@pytest.mark.parametrize(
+    ("kind", "default", "other"),
+    [
+        (VowpalWabbitOAA, {"loss": "squared"}, {"loss": "logistic"}),
+        (VowpalWabbitLOMTree, {"loss": "squared"}, {"loss": "logistic"}),
+        (VowpalWabbitLOMTree, {"swap_resistance": 4}, {"swap_resistance": 10**6}),
+    ],
+)
+def test_settings_reach_the_learner(digits, kind, default, other):
     X_train, X_test, y_train, _ = digits
-    default, squared, logistic = (
-        kind(random_state=0, **loss).fit(X_train, y_train).predict(X_test)
-        for loss in ({}, {"loss": "squared"}, {"loss": "logistic"})
+    plain, same, changed = (
+        kind(random_state=0, **settings).fit(X_train, y_train).predict(X_test)
+        for settings in ({}, default, other)
     )
-    np.testing.assert_array_equal(default, squared)
-    assert (squared != logistic).any()
+    np.testing.assert_array_equal(plain, same)
+    assert (plain != changed).any()
 
 
 def test_weights_move_noisy_labels_and_class_weights_multiply_them(digits):
