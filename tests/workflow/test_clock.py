@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
-from contextlib import closing
 
 import pandas as pd
 import pytest
+from tracked_runs import tracked
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
@@ -25,8 +24,5 @@ def test_a_clock_that_went_back_changes_no_result(copied, finished, part):
     done = copied.run()
     assert done.returncode == 0, done.stdout[-6000:]
     pd.testing.assert_frame_equal(copied.metrics(), finished[0].metrics())
-    with closing(sqlite3.connect(copied.folder / "mlflow.db")) as connection:
-        query = "SELECT value FROM tags JOIN runs USING (run_uuid)"
-        active = " WHERE key = 'run_key' AND lifecycle_stage = 'active' AND status != 'RUNNING'"
-        keys = sorted(value for (value,) in connection.execute(query + active))
+    keys = [key for key, status in tracked(copied.folder) if status != "RUNNING"]
     assert keys == sorted(finished[0].metrics().run_key.unique())

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from tracked_runs import tracked
 
 import eigenbench
 from eigenbench.project_files import project_folder
@@ -101,10 +100,8 @@ def test_one_command_repairs_everything(copied, finished):
     for path in (edited, cut):
         assert f"{path.relative_to(copied.folder)}: damaged or changed" in done.stdout
     pd.testing.assert_frame_equal(copied.metrics(), finished[0].metrics())
-    with closing(sqlite3.connect(copied.folder / "mlflow.db")) as connection:
-        query = "SELECT value FROM tags JOIN runs USING (run_uuid) WHERE key = 'run_key'"
-        keys = [value for (value,) in connection.execute(f"{query} AND lifecycle_stage = 'active'")]
-    assert sorted(keys) == sorted(finished[0].metrics().run_key.unique())
+    keys = [key for key, _ in tracked(copied.folder)]
+    assert keys == sorted(finished[0].metrics().run_key.unique())
     assert copied.planned() == set()
 
 

@@ -11,17 +11,17 @@ import os
 import random
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing, suppress
+from contextlib import suppress
 
 import pandas as pd
 import pytest
 import yaml
 from processes import processes_in
 from sklearn.datasets import load_iris
+from tracked_runs import tracked
 
 from eigenbench.bench.records.record import read_record
 
@@ -94,18 +94,6 @@ def kill_all(process, folder):
 
 def records(folder):
     return {str(path.relative_to(folder)): read_record(path) for path in folder.rglob("record.json")}
-
-
-def tracked(folder):
-    """The runs of the store by their keys, with their states."""
-    with closing(sqlite3.connect(folder / "mlflow.db")) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        return sorted(
-            connection.execute(
-                "SELECT value, status FROM tags JOIN runs USING (run_uuid)"
-                " WHERE key = 'run_key' AND lifecycle_stage = 'active'"
-            )
-        )
 
 
 def outcome(folder, command):

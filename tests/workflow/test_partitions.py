@@ -1,11 +1,11 @@
 """The worked example of docs/partitions.md: a suite on rows in files, and what an edit of one makes again."""
 
 import json
-import sqlite3
 
 import pandas as pd
 import pytest
 from followed_documents import COMMANDS, DOCS, script, shell
+from tracked_runs import tracked
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
@@ -31,9 +31,7 @@ def test_a_suite_on_files_is_run_reported_and_tracked(followed):
     assert max(record["metrics"]["test_error"] for record in found) < 0.12
     assert {record["dataset_info"]["n_train"] for record in found} == {1541}
     assert "rembrandt" in printed
-    with sqlite3.connect(folder / "mlflow.db") as store:
-        tracked = store.execute("SELECT DISTINCT value FROM tags WHERE key = 'run_key'").fetchall()
-    assert {record["run_key"] for record in found} <= {key for (key,) in tracked}
+    assert {record["run_key"] for record in found} <= {key for key, _ in tracked(folder)}
     assert not (folder / "data/prepared/digits_in_files/X_train.npy").exists()
 
 

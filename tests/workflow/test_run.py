@@ -64,16 +64,15 @@ def test_an_experiment_can_be_imported_alone(copied):
 
 def test_a_second_run_has_nothing_to_do(finished):
     workflow, _ = finished
-    before = {
-        path: path.stat().st_mtime_ns for path in workflow.folder.rglob("*") if ".snakemake" not in path.parts
-    }
+    before = _times(workflow.folder)
     done = workflow.run()
     assert done.returncode == 0
     assert "Nothing to be done" in done.stdout
-    after = {
-        path: path.stat().st_mtime_ns for path in workflow.folder.rglob("*") if ".snakemake" not in path.parts
-    }
-    assert after == before
+    assert _times(workflow.folder) == before
+
+
+def _times(folder):
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if ".snakemake" not in path.parts}
 
 
 def test_a_dry_run_writes_nothing(tmp_path, make_workflow):
