@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -246,10 +247,11 @@ def make_problem(
 def _decimal_sign(table: UserTable) -> str:
     if issparse(table.features):
         return "."
-    try:
-        return decimal_sign(infer_kind(column) for _, column in table.features.items())
-    except (ValueError, TypeError) as error:
-        raise OwnDataError(f"{table.name}: {error}") from error
+    found = []
+    for _, column in table.features.items():
+        with suppress(ValueError, TypeError, KeyError):  # the encoder says which column has no single values
+            found.append(infer_kind(column))
+    return decimal_sign(found)
 
 
 def _encoded(

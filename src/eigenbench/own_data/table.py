@@ -64,7 +64,9 @@ def split_columns(name: str, frame: pd.DataFrame, target: Sequence[str], group: 
     if len(set(used)) < len(used):
         raise OwnDataError("a column is named twice among --target and --group")
     groups = frame[group] if group else None
-    return table_of(name, frame.drop(columns=used), frame[list(target)], groups)
+    table = table_of(name, frame.drop(columns=used), frame[list(target)], groups)
+    table.targets.columns = list(target)
+    return table
 
 
 def check_names(name: str, columns: Any) -> None:
@@ -101,8 +103,7 @@ def table_of(name: str, X: Any, y: Any, groups: Any = None) -> UserTable:
         raise OwnDataError(f"{name} has no label in any row: give each row its label")
     for frame in (targets,) if issparse(X) else (features, targets):
         check_names(name, frame.columns)
-    own_names = getattr(y, "columns", [getattr(y, "name", None)])
-    if list(targets) == ["0"] and "0" not in own_names:
+    if list(targets) == ["0"]:
         targets.columns = ["target"]
     return UserTable(name, features, targets, groups)
 

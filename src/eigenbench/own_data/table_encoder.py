@@ -156,7 +156,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         try:
             wanted = (self.kinds or {}).get(str(column.name))
             kind, forms = infer_kind(column, wanted)
-        except TypeError as error:
+        except (TypeError, KeyError) as error:  # a KeyError of pandas names a type
             raise ValueError(
                 f"column {column.name!r} holds no single values: leave it out ({error})"
             ) from None

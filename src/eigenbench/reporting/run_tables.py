@@ -50,8 +50,9 @@ class RunFiles:
         folder = self.logs_dir / run_of(record).folder
         of_experiment = self.logs_dir / record.suite / record.experiment
         logs = [folder / "train.log", folder / "measure.log", of_experiment]
-        if record.failure and record.failure.log:
-            logs.insert(0, self.logs_dir.parent / record.failure.log)
+        named = Path((record.failure and record.failure.log) or "")
+        if named.name and not named.is_absolute() and ".." not in named.parts:
+            logs.insert(0, self.logs_dir.parent / named)
         return next((self._link(path) for path in logs if path.exists()), "")
 
     def _link(self, path: Path) -> str:

@@ -50,7 +50,7 @@ def test_settings_to_begin_with_are_valid(name):
             {"variants": {"a": {}, "b": {"gem": {}}}},
             "must be {Name: {parameter: value}}",
         ),
-        ("streaming", {"checkpoints": ()}, "at least 1 item"),
+        ("streaming", {"checkpoints": ()}, "needs at least one number of examples"),
         ("streaming", {"checkpoints": (150,)}, "multiples of batch_size=100"),
         ("streaming", {"checkpoints": (0, 100)}, "greater than or equal to 2"),
         ("streaming", {"checkpoints": (200, 100)}, "sizes must ascend"),

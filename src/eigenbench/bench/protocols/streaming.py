@@ -26,7 +26,7 @@ class StreamingSettings(ProtocolSettings):
     headline: ClassVar[str] = "test_error"
 
     stream: Literal["deformed", "rows"] = "rows"
-    checkpoints: RunSizes = Field(default=(4096, 16384, 65536, 262144, 1310720), min_length=1)
+    checkpoints: RunSizes = (4096, 16384, 65536, 262144, 1310720)
     preparation_rows: int = Field(default=16384, ge=1)
     n_components: int = Field(default=2048, ge=1)
     block_size: int = Field(default=256, ge=1)
@@ -38,6 +38,8 @@ class StreamingSettings(ProtocolSettings):
 
     @model_validator(mode="after")
     def _whole_batches(self) -> StreamingSettings:
+        if not self.checkpoints:
+            raise ValueError("'checkpoints' needs at least one number of examples")
         if any(n % self.batch_size for n in self.checkpoints):
             raise ValueError(f"checkpoints={self.checkpoints}: not multiples of batch_size={self.batch_size}")
         return self
