@@ -15,7 +15,7 @@ rocrate = pytest.importorskip("rocrate.rocrate")
 
 @pytest.fixture
 def write(tmp_path, suite_path, results_dir):
-    def write(**options):
+    def write(suite_path=suite_path, **options):
         folders = {"results_dir": results_dir, "reports_dir": tmp_path / "reports"}
         licence = "https://spdx.org/licenses/CC-BY-4.0"
         return write_crate(suite_path, tmp_path / "crate", licence=licence, **{**folders, **options})
