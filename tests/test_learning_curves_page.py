@@ -34,14 +34,19 @@ def test_the_claims_of_the_first_paragraph(errors):
     assert ratios["ratio"].round(2).tolist()[::3] == [0.89, 0.08]
     for rival in printed.keys() - relatives:
         for name in relatives:
-            assert (ratio_of_errors(printed[name], printed[rival])["ratio"].to_numpy()[2:] < 1).all(), rival
+            assert (ratio_of_errors(printed[name], printed[rival])["high"].to_numpy()[2:] < 1).all(), rival
     mnist, adult = errors["mnist", "rows"], errors["a9a", "rows"]
     ratios = ratio_of_errors(mnist["gem"], mnist["random"])
     assert (ratios["high"] < 1).all()
     assert ratios["ratio"].round(2).tolist()[::4] == [0.76, 0.36]
     assert rows_needed(mnist["gem"], mnist["random"], 1000).rows == pytest.approx(5700, rel=0.03)
-    for rival in ("lightgbm", "random_forest", "svc"):
-        assert (ratio_of_errors(mnist["gem"], mnist[rival])["ratio"].to_numpy()[2:] < 1).all(), rival
+    for rival, worse in {
+        "lightgbm": [4000, 60000],
+        "random_forest": [4000, 60000],
+        "svc": [4000, 16000],
+    }.items():
+        high = ratio_of_errors(mnist["gem"], mnist[rival])["high"].loc[4000:]
+        assert high.index[high < 1].tolist() == worse, rival
     assert (ratio_of_errors(adult["gem"], adult["random"])["high"] >= 1).all()
     for name in ("random", "nystroem"):
         assert adult[name].mean()[32000] == pytest.approx(0.149, abs=5e-4)
