@@ -301,14 +301,16 @@ def test_a_suite_that_is_not_asked_for_is_checked_too(workflow, tmp_path, change
         Workflow({"suites": ["s"]}, tmp_path / "config.yaml", tmp_path / "suites")
 
 
-def test_the_targets_are_the_configured_suites_each_suite_and_the_papers(workflow, tmp_path):
+def test_the_targets_are_the_configured_suites_each_suite_those_of_papers_and_all(workflow, tmp_path):
     workflow()
-    for name in ("quick", "one-table"):
-        (tmp_path / "suites" / f"{name}.yaml").write_text(yaml.safe_dump(CONTENT))
+    of_a_paper = CONTENT | {"deviations": [{"paper": "Five draws", "here": "One", "why": "To save time"}]}
+    for name, content in {"quick": of_a_paper, "one-table": of_a_paper, "two-tables": CONTENT}.items():
+        (tmp_path / "suites" / f"{name}.yaml").write_text(yaml.safe_dump(content))
     bench = Workflow({"suites": ["quick"]}, tmp_path / "config.yaml", tmp_path / "suites", check=False)
-    assert list(bench.targets) == ["all", "one-table", "quick", "s", "paper"]
+    assert list(bench.targets) == ["all", "one-table", "quick", "s", "two-tables", "paper", "every_suite"]
     assert bench.targets["all"] == ["quick"]
-    assert bench.targets["paper"] == ["one-table", "s"]
+    assert bench.targets["paper"] == ["one-table"]
+    assert bench.targets["every_suite"] == ["one-table", "s", "two-tables"]
     assert bench.report_files("all")[0] == "reports/index.html"
     assert bench.report_files("s")[0] == "reports/s/index.html"
     assert [bench.reported(SimpleNamespace(report=report)) for report in ("", "s/")] == [["quick"], ["s"]]

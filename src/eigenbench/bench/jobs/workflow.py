@@ -81,12 +81,16 @@ class Workflow:
 
     @property
     def targets(self) -> dict[str, list[str]]:
-        """The suites of each target; the first target is the default."""
-        paper = [name for name in self.suite_paths if name != "quick"]
+        """The suites of each target; the first target is the default.
+
+        Suites that repeat the experiments of a paper list their deviations from it.
+        """
+        others = [name for name in self.suite_paths if name != "quick"]
         return {
             "all": list(self.config.suites),
             **{name: [name] for name in self.suite_paths},
-            "paper": paper,
+            "paper": [name for name in others if self.plans[name].suite.deviations],
+            "every_suite": others,
         }
 
     def local(self, folder: str) -> str:

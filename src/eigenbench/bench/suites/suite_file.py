@@ -28,7 +28,9 @@ _MAX_ERRORS = 20
 REFERENCES = "references.bib"
 
 #: The names of the workflow's rules, which no suite can have: each suite is a rule, too.
-RULE_NAMES = frozenset(("all", "paper", "download", "prepare", "train", "measure", "report", "track"))
+RULE_NAMES = frozenset(
+    ("all", "paper", "every_suite", "download", "prepare", "train", "measure", "report", "track")
+)
 
 
 def _with_home(folder: str) -> str:
