@@ -20,7 +20,12 @@ from eigenbench import (
     Rembrandt,
     SecondOrderLogistic,
 )
-from eigenbench.methods.classifiers.logistic_decoder import Targets, independent_loss, multinomial_loss
+from eigenbench.methods.classifiers.logistic_decoder import (
+    Targets,
+    adam_step,
+    independent_loss,
+    multinomial_loss,
+)
 from eigenbench.methods.classifiers.many_labels import choose_threshold
 from eigenbench.methods.classifiers.score_calibration import fit_temperature
 from eigenbench.methods.linalg.row_blocks import class_indicators
@@ -258,7 +263,7 @@ def test_losses_and_gradients(w):
 
 
 def test_extreme_logits_stay_finite():
-    F = np.array([[1e4, -1e4, 0]], dtype=np.float32)
+    F = np.array([[1e4, -1e4, 9910]], dtype=np.float32)
     for loss, labels in (
         (multinomial_loss, class_indicators(np.array([1]), 3, np.float32)),
         (independent_loss, sparse.csr_array(np.array([[0, 1, 1]], dtype=np.float32))),
@@ -266,6 +271,21 @@ def test_extreme_logits_stay_finite():
         gradient = F.copy()
         assert loss(gradient, Targets(labels)) == pytest.approx(2e4, rel=1e-3)
         assert np.isfinite(gradient).all()
+        assert (np.abs(gradient[gradient != 0]) >= np.finfo(np.float32).tiny).all(), (
+            "subnormal numbers are slow"
+        )
+
+
+def test_adam_steps_of_many_weights_are_those_of_the_paper():
+    rng = np.random.RandomState(0)
+    first, second = np.zeros((2, 900, 400), dtype=np.float32)
+    for step in (1, 2):
+        gradient = rng.standard_normal((900, 400)).astype(np.float32)
+        m, v = 0.9 * first + 0.1 * gradient, 0.99 * second + 0.01 * gradient**2
+        expected = 0.03 * np.sqrt(1 - 0.99**step) / (1 - 0.9**step) * m / (np.sqrt(v) + 1e-8)
+        adam_step(first, second, gradient, step, 0.03)
+        for found, value in ((first, m), (second, v), (gradient, expected)):
+            assert_allclose(found, value, rtol=1e-4, atol=1e-7)
 
 
 def test_bad_input_is_named(multilabel):
