@@ -52,7 +52,7 @@ def read_table(path: str | Path, *, header: bool = True) -> pd.DataFrame:
     ['1,5', '2,0']
     """
     path = Path(path)
-    return _reading(path, lambda: _frame(path, header))
+    return _with_plain_errors(path, lambda: _frame(path, header))
 
 
 def read_user_file(
@@ -74,7 +74,7 @@ def read_user_file(
     if path.is_dir() or _kind_of(path) in _LABELLED:
         if target or group or drop:
             raise OwnDataError(f"{path.name} has no columns with names: leave --target, --group, --drop out")
-        return _reading(path, lambda: _labelled(path, like))
+        return _with_plain_errors(path, lambda: _labelled(path, like))
     frame = read_table(path, header=header)
     if not target:
         columns = ", ".join(map(str, frame.columns[-5:]))
@@ -86,7 +86,7 @@ def read_user_file(
     return split_columns(path.name, frame.drop(columns=list(drop)), target, group)
 
 
-def _reading(path: Path, read: Callable[[], Any]) -> Any:
+def _with_plain_errors(path: Path, read: Callable[[], Any]) -> Any:
     """Return what a function reads; raise every fault of the file as one sentence."""
     try:
         if not path.exists():

@@ -128,22 +128,22 @@ def names_height(names: Sequence[str], width: float) -> float:
 
 def draw_names(
     figure: Figure,
-    looks: Mapping[str, MarkerStyle],
+    styles: Mapping[str, MarkerStyle],
     place: Literal["outside upper center", "outside lower center"] = "outside lower center",
     methods: Mapping[str, str] | None = None,
 ) -> None:
-    """Name the looks of points and lines above or below the axes; ``methods`` to filter the names by."""
-    if not looks:
+    """Name the styles of points and lines above or below the axes; ``methods`` to filter the names by."""
+    if not styles:
         return
-    n_rows = math.ceil(len(looks) / _columns(list(looks), figure.get_figwidth()))
-    n_columns = math.ceil(len(looks) / n_rows)
-    lines = [Line2D([], [], **{"linestyle": "none", **look}, label=name) for name, look in looks.items()]
+    n_rows = math.ceil(len(styles) / _columns(list(styles), figure.get_figwidth()))
+    n_columns = math.ceil(len(styles) / n_rows)
+    lines = [Line2D([], [], **{"linestyle": "none", **style}, label=name) for name, style in styles.items()]
     legend = figure.legend(
         handles=[line for column in range(n_columns) for line in lines[column::n_columns]],
         loc=place,
         ncols=n_columns,
         fontsize=8,
-        handletextpad=0.1 if all("linestyle" not in look for look in looks.values()) else 0.5,
+        handletextpad=0.1 if all("linestyle" not in style for style in styles.values()) else 0.5,
         columnspacing=1.0,
         borderaxespad=0.2,
     )

@@ -106,14 +106,14 @@ def _scatter(exhibit: Scatter) -> Drawing:
 
 
 def _histogram(exhibit: Histogram) -> Drawing:
-    looks: dict[str, MarkerStyle] = {
+    styles: dict[str, MarkerStyle] = {
         name: {"color": COLOURS[index % len(COLOURS)], "linestyle": _LINE_STYLES[index % len(_LINE_STYLES)]}
         for index, name in enumerate(exhibit.densities)
     }
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
-        for name, style in looks.items():
+        for name, style in styles.items():
             heights = exhibit.densities[name]
             axes.stairs(heights, exhibit.edges, fill=True, color=style["color"], alpha=0.2, linewidth=0)
             axes.stairs(heights, exhibit.edges, linewidth=1.4, **style)
@@ -124,9 +124,9 @@ def _histogram(exhibit: Histogram) -> Drawing:
         axes.set_xlabel(_wrapped(exhibit.x_label))
         axes.set_ylabel("density")
         axes.set_ylim(bottom=0)
-        draw_names(figure, looks)
+        draw_names(figure, styles)
 
-    return Drawing(draw, (_WIDTH, 2.6 + names_height(list(looks), _WIDTH)))
+    return Drawing(draw, (_WIDTH, 2.6 + names_height(list(styles), _WIDTH)))
 
 
 def _images(exhibit: Images) -> Drawing:

@@ -74,9 +74,9 @@ def error_against(
         for point in points:
             gid = hover_id(point.group.filter_name, point.text)
             places = (3 * [point.x], [point.low, point.y, point.high])
-            look: MarkerStyle = {"marker": markers[point.group.classifier], "markersize": 5.5}
-            look["color"] = GREY if crowded else COLOURS[point.group.colour]
-            axes.plot(*places, linewidth=1.0, markevery=[1], clip_on=False, gid=gid, **look)
+            style: MarkerStyle = {"marker": markers[point.group.classifier], "markersize": 5.5}
+            style["color"] = GREY if crowded else COLOURS[point.group.colour]
+            axes.plot(*places, linewidth=1.0, markevery=[1], clip_on=False, gid=gid, **style)
         for point in best if crowded else ():
             axes.plot(point.x, point.y, "o", color=INK, markersize=6)
             _name_point(axes, point.x, point.y, point.group.title)
@@ -135,8 +135,8 @@ class _Bar(NamedTuple):
 
 def _draw_bars(axes: Axes, bars: Sequence[_Bar]) -> None:
     for place, bar in enumerate(bars):
-        look: MarkerStyle = {"color": bar.colour, "linewidth": 1.2, "markevery": [1], "clip_on": False}
-        axes.plot([bar.low, bar.mean, bar.high], 3 * [place], "o-", gid=bar.gid, **look)
+        style: MarkerStyle = {"color": bar.colour, "linewidth": 1.2, "markevery": [1], "clip_on": False}
+        axes.plot([bar.low, bar.mean, bar.high], 3 * [place], "o-", gid=bar.gid, **style)
     axes.set_yticks(range(len(bars)), [bar.title for bar in bars], fontsize=8)
     axes.set_ylim(len(bars) - 0.4, -0.6)
     axes.grid(False, axis="y")
@@ -174,8 +174,8 @@ def forest_plot(
         is_log = log_if_wide(axes, "x", means, least=8)
         others = [style.scale * number for number in published_here if number is not None]
         limits = (-np.inf, np.inf) if is_log else _forest_limits(means, ends, others)
-        looks = zip(lines, line_titles(ranked), colours, strict=True)
-        _draw_bars(axes, [_bar(*line, title, colour, limits) for line, title, colour in looks])
+        titled = zip(lines, line_titles(ranked), colours, strict=True)
+        _draw_bars(axes, [_bar(*line, title, colour, limits) for line, title, colour in titled])
         tied = np.flatnonzero(ranked["tied"].fillna(False)).tolist()
         for place in tied if len(tied) > 1 else ():
             axes.axhspan(place - 0.5, place + 0.5, color=GREY, alpha=0.2, linewidth=0)

@@ -79,17 +79,17 @@ def metric_style(metric: str) -> MetricStyle:
     """Return how a metric is shown; the parts, as ``test_``, and the sizes of one metric look the same."""
     stem, size = split_size(metric)
     label = " ".join(_WORDS.get(word, word) for word in stem.split("_") if word)
-    look: tuple[str, float, int | None] = ("", 1.0, None)
+    style: tuple[str, float, int | None] = ("", 1.0, None)
     part, _, name = stem.partition("_")
     if part in ("test", "validation") and name in _STYLES:
-        look = _STYLES[name]
+        style = _STYLES[name]
     elif stem.endswith("accuracy"):
-        look = _STYLES["accuracy"]
+        style = _STYLES["accuracy"]
     elif stem.endswith("nn_error"):
-        look = ("", 1.0, 4)  # published as fractions
+        style = ("", 1.0, 4)  # published as fractions
     elif stem.endswith("_seconds"):
-        label, look = label.removesuffix("seconds") + "time", ("s", 1.0, None)
-    return MetricStyle(label if size is None else f"{label} at {size:,}", *look)
+        label, style = label.removesuffix("seconds") + "time", ("s", 1.0, None)
+    return MetricStyle(label if size is None else f"{label} at {size:,}", *style)
 
 
 def split_size(metric: str) -> tuple[str, int | None]:

@@ -61,11 +61,11 @@ def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
     lines = {title: line for title, group in shown.items() if (line := _line(group, name))}
     if all(len(line.steps) < 2 for line in lines.values()):
         return None
-    looks: dict[str, MarkerStyle] = {}
+    styles: dict[str, MarkerStyle] = {}
     for place, title in enumerate(lines):
-        looks[title] = {**marker_style(place), "linestyle": "-"}
+        styles[title] = {**marker_style(place), "linestyle": "-"}
         if not is_crowded(groups):
-            looks[title]["color"] = COLOURS[shown[title].colour]
+            styles[title]["color"] = COLOURS[shown[title].colour]
     methods = {title: shown[title].filter_name for title in lines}
 
     steps = sorted({step for line in lines.values() for step in (*line.steps, *line.failed)})
@@ -74,18 +74,18 @@ def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
     def draw(figure: Figure) -> None:
         axes, *below = figure.subplots(n_panels, squeeze=False)[:, 0]
         for label, line in lines.items():
-            _draw_line(axes, line, looks[label], hover_id(methods[label], f"{label}: {_values(line)}"))
+            _draw_line(axes, line, styles[label], hover_id(methods[label], f"{label}: {_values(line)}"))
         for panel in below:
-            _draw_ratios(panel, lines, looks, methods)
+            _draw_ratios(panel, lines, styles, methods)
             _scale_steps(panel, steps)
         curve, _, axis = name.partition("_by_")
         axes.set_ylabel(sentence(metric_style(curve).heading))
         axes.set_xlabel(axis.replace("_", " ") or "step")
         _scale_steps(axes, steps)
         _scale_means(axes, [mean for line in lines.values() for mean in line.means])
-        draw_names(figure, looks, methods=methods)
+        draw_names(figure, styles, methods=methods)
 
-    return Drawing(draw, (_WIDTH, 3.2 * n_panels + names_height(list(looks), _WIDTH)))
+    return Drawing(draw, (_WIDTH, 3.2 * n_panels + names_height(list(styles), _WIDTH)))
 
 
 def curve_label(name: str) -> str:
@@ -112,20 +112,20 @@ def _line(group: RunGroup, name: str) -> _Line | None:
     )
 
 
-def _draw_line(axes: Axes, line: _Line, look: MarkerStyle, gid: str) -> None:
+def _draw_line(axes: Axes, line: _Line, style: MarkerStyle, gid: str) -> None:
     marked = [len(line.steps) - 1] if len(line.steps) > _MAX_MARKERS else 1
     means = line.means.reindex(sorted({*line.steps, *line.failed}))  # a gap where every seed failed
-    axes.plot(means.index, means, linewidth=1.4, markersize=4.5, markevery=marked, gid=gid, **look)
+    axes.plot(means.index, means, linewidth=1.4, markersize=4.5, markevery=marked, gid=gid, **style)
     if line.failed:
-        crosses = axes.plot(line.failed, [0.02] * len(line.failed), "x", color=look["color"], gid=gid)
+        crosses = axes.plot(line.failed, [0.02] * len(line.failed), "x", color=style["color"], gid=gid)
         crosses[0].set(transform=axes.get_xaxis_transform(), markersize=6, clip_on=False)
     if any(found.low is not None for found in line.estimates):
         low, high = zip(*(found.ends for found in line.estimates), strict=True)
-        axes.fill_between(line.steps, low, high, color=look["color"], alpha=0.18, linewidth=0, gid=gid)
+        axes.fill_between(line.steps, low, high, color=style["color"], alpha=0.18, linewidth=0, gid=gid)
 
 
 def _draw_ratios(
-    axes: Axes, lines: dict[str, _Line], looks: dict[str, MarkerStyle], methods: dict[str, str]
+    axes: Axes, lines: dict[str, _Line], styles: dict[str, MarkerStyle], methods: dict[str, str]
 ) -> None:
     """Draw the ratio of each mean to the lowest of the others at the same step, with a line at 1."""
     means = pd.DataFrame({label: line.means for label, line in lines.items()})
@@ -134,7 +134,7 @@ def _draw_ratios(
     for label, ratio in ratios.items():
         text = ", ".join(f"{value:.2f} at {step:,}" for step, value in ratio.items())
         gid = hover_id(methods[label], f"{label}, ratio to its best rival: {text}")
-        axes.plot(ratio.index, ratio, linewidth=1.4, markersize=4.5, gid=gid, **looks[label])
+        axes.plot(ratio.index, ratio, linewidth=1.4, markersize=4.5, gid=gid, **styles[label])
     axes.axhline(1.0, color="0.4", linewidth=0.8, zorder=0)
     axes.set_ylabel("Ratio to the best rival")
     log_if_wide(axes, "y", [value for ratio in ratios.values() for value in ratio], least=3)

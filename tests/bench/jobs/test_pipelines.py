@@ -100,14 +100,14 @@ def test_a_list_that_holds_no_steps_stays_a_list():
 
 def test_a_seed_matters_to_a_union_when_it_matters_to_a_branch():
     plain, seeded = job(union(WHOLES)), job(union(WHOLES, PARTS))
-    assert not plain.draws(plain.steps[0])
-    assert seeded.draws(seeded.steps[0])
+    assert not plain.is_random(plain.steps[0])
+    assert seeded.is_random(seeded.steps[0])
 
 
 def test_a_random_state_in_the_suite_wins_over_the_seed():
     spec = job({"RandomDirections": {"n_components": 3, "random_state": 11}})
     assert build(spec, spec.steps[0], seed=3).random_state == 11
-    assert not spec.draws(spec.steps[0])
+    assert not spec.is_random(spec.steps[0])
 
 
 def test_a_step_gets_the_rows_where_they_are_smaller_than_their_moments(digits, monkeypatch):

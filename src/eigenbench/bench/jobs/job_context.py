@@ -164,7 +164,7 @@ def _is_deterministic(spec: JobSpec, classifier: str) -> bool:
     drawn = spec.split_drawn or spec.train_rows or spec.classes
     if classifier == NO_CLASSIFIER or drawn or spec.searches(classifier):
         return False
-    return not any(spec.draws(step) for step in (*spec.steps, spec.classifiers[classifier].step))
+    return not any(spec.is_random(step) for step in (*spec.steps, spec.classifiers[classifier].step))
 
 
 def _search(spec: JobSpec, reports: list[Report], selected: int | None) -> dict[str, Any] | None:

@@ -196,7 +196,7 @@ class JobSpec(StrictModel):
             make_importable(self.protocol_folder)
         return import_module(self.protocol)
 
-    def draws(self, step: Step) -> bool:
+    def is_random(self, step: Step) -> bool:
         """Say whether a seed changes the result of a step, its own ``random_state`` or that of a part."""
         inner = nested_steps(list(step.params.values()), self.components)
         return is_randomized(self.load(step.component), step.params) or any(
