@@ -26,7 +26,6 @@ ZIP_DAMAGE = (
     lzma.LZMAError,
     struct.error,
     EOFError,
-    NotImplementedError,
     OverflowError,
     RuntimeError,
     ValueError,
@@ -86,10 +85,9 @@ def compression_errors(name: str) -> Iterator[None]:
     """Turn what the decompressors raise for damaged input into `MalformedData`."""
     try:
         yield
-    except (EOFError, zlib.error, lzma.LZMAError) as error:
-        raise MalformedData(name, "compressed stream", str(error)) from error
-    except OSError as error:  # bz2 and gzip raise it without a number when they don't understand their input
-        if error.errno is not None:
+    except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+        # bz2 and gzip raise an OSError without a number when they don't understand their input.
+        if getattr(error, "errno", None) is not None:
             raise
         raise MalformedData(name, "compressed stream", str(error)) from error
 

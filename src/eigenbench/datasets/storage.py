@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from eigenbench.atomic_files import replacing_file
 from eigenbench.datasets.errors import DatasetError, InsufficientSpace, MalformedData, StorageError
@@ -142,6 +142,8 @@ def partition_sum(name: str) -> str:
     """Return the SHA-256 of a partition, by its path or URL. Raises OSError if it cannot be read."""
     if "://" not in name:
         return sha256_of(Path(name))
+    from eigenbench.methods.linalg.partition_files import filesystem_of  # imports SciPy
+
     filesystem, path = filesystem_of(name)
     with filesystem.open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -155,6 +157,8 @@ def may_have_changed(name: str, since: float) -> bool:
     if "://" not in name:
         status = Path(name).stat()
         return max(status.st_mtime, status.st_ctime) > since - _CLOCK_SKEW_S
+    from eigenbench.methods.linalg.partition_files import filesystem_of  # imports SciPy
+
     filesystem, path = filesystem_of(name)
     try:
         modified = filesystem.modified(path)
@@ -163,13 +167,3 @@ def may_have_changed(name: str, since: float) -> bool:
     return bool(
         (modified if modified.tzinfo else modified.replace(tzinfo=UTC)).timestamp() > since - _CLOCK_SKEW_S
     )
-
-
-def filesystem_of(url: str) -> tuple[Any, str]:
-    """Return the file system of a URL, and the path in it."""
-    try:
-        from fsspec.core import url_to_fs
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"{url} needs fsspec to be read: pip install 'eigenbench[dask]'") from error
-    found: tuple[Any, str] = url_to_fs(url)
-    return found

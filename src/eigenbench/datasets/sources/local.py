@@ -23,7 +23,7 @@ from eigenbench.datasets.sources.source import (
     mirror_folder,
     readable,
 )
-from eigenbench.datasets.storage import filesystem_of, may_have_changed, partition_sum, sha256_of
+from eigenbench.datasets.storage import may_have_changed, partition_sum, sha256_of
 
 
 class MirrorSource(Source):
@@ -200,5 +200,7 @@ class PartitionsSource(Source):
             root = Path(self.partitions).anchor
             found = Path(root).glob(self.partitions.removeprefix(root))
             return sorted(str(path) for path in found if path.is_file())
+        from eigenbench.methods.linalg.partition_files import filesystem_of  # imports SciPy
+
         filesystem, path = filesystem_of(self.partitions)
         return sorted(filesystem.unstrip_protocol(name) for name in filesystem.glob(path))

@@ -48,13 +48,12 @@ class SharedDenominator:
         if np.any(np.diag(self._factor) ** 2 <= len(N) * np.finfo(float).eps * diagonal):
             raise linalg.LinAlgError("the denominator is singular to working precision")
 
-    def top(self, S: np.ndarray, n_vectors: int, *, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    def top(self, S: np.ndarray, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the largest eigenvalues of S (d, d), descending, and vectors (d, n_vectors) with vᵀNv = 1.
 
-        S is not changed; the entry of largest size of each vector is positive; the seed is that of the
-        iteration.
+        S is not changed; the entry of largest size of each vector is positive.
         """
-        values, reduced = self._top_iterated(S, n_vectors, seed) or self._top_dense(S, n_vectors)
+        values, reduced = self._top_iterated(S, n_vectors) or self._top_dense(S, n_vectors)
         vectors = linalg.solve_triangular(
             self._factor, reduced, lower=True, trans="T", overwrite_b=True, check_finite=False
         )
@@ -81,9 +80,9 @@ class SharedDenominator:
         """Return L⁻¹x for every row x of an array (n, d), as rows: where N has become the identity."""
         return linalg.solve_triangular(self._factor, rows.T, lower=True, check_finite=False).T
 
-    def _top_iterated(self, S: np.ndarray, n_vectors: int, seed: int) -> tuple[np.ndarray, np.ndarray] | None:
+    def _top_iterated(self, S: np.ndarray, n_vectors: int) -> tuple[np.ndarray, np.ndarray] | None:
         """Return eigenpairs by iteration, or None where a dense reduction is the better way."""
-        d, rng = len(S), np.random.RandomState(seed)
+        d, rng = len(S), np.random.RandomState(0)
         if d >= DENSE_LIMIT and n_vectors <= d // 10:
             return block_krylov(self._operator(S), d, n_vectors, rng=rng)
         if d < _TRIED_FROM or n_vectors > _TRIED_VECTORS:

@@ -191,7 +191,7 @@ def _opened(name: str) -> Any:
     if "://" not in name:
         return _existing(name).open("rb")
     try:
-        return _filesystem(name)[0].open(name, "rb")
+        return filesystem_of(name)[0].open(name, "rb")
     except FileNotFoundError as error:
         raise _missing(name) from error
 
@@ -203,14 +203,15 @@ def _listed(folder: str) -> list[str]:
             raise PartitionError(f"{folder} is not a folder.")
         files = [str(path) for path in Path(folder).iterdir()]
     else:
-        filesystem, path = _filesystem(folder)
+        filesystem, path = filesystem_of(folder)
         if not filesystem.isdir(path):
             raise PartitionError(f"{folder} is not a folder.")
         files = [filesystem.unstrip_protocol(name) for name in filesystem.ls(path, detail=False)]
     return sorted(name for name in files if name.endswith((".parquet", ".npy")))
 
 
-def _filesystem(url: str) -> tuple[Any, str]:
+def filesystem_of(url: str) -> tuple[Any, str]:
+    """Return the file system of a URL, and the path in it."""
     try:
         from fsspec.core import url_to_fs
     except ModuleNotFoundError as error:

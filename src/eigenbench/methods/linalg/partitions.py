@@ -288,13 +288,8 @@ def _array_readers(X: Any, y: Any) -> list[_DaskPiece]:
             f"the chunks of X {X.chunks} and y {y.chunks} differ, or cut columns: rechunk X to (rows, -1) and"
             " y to the same rows."
         )
-    pair = delayed(_pair)
     parts = zip(X.to_delayed().ravel(), y.to_delayed().ravel(), strict=True)
-    return [_DaskPiece(f"chunk {number}", pair(*part)) for number, part in enumerate(parts)]
-
-
-def _pair(rows: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return rows, labels
+    return [_DaskPiece(f"chunk {number}", delayed(part)) for number, part in enumerate(parts)]
 
 
 def _is_dask(source: Any) -> bool:

@@ -32,10 +32,9 @@ class DecisionScores:
     that are not among those given for a row count as not predicted.
     """
 
-    def __init__(self, n_labels: int, thresholds: NDArray[np.float64] = THRESHOLDS):
+    def __init__(self, n_labels: int):
         self.n_labels = n_labels
-        self.thresholds = np.asarray(thresholds, dtype=np.float64)
-        shape = (len(self.thresholds), n_labels)
+        shape = (len(THRESHOLDS), n_labels)
         self._reached = np.zeros(shape, dtype=np.int32)
         self._correct = np.zeros(shape, dtype=np.int32)
         self._mass = np.zeros(shape)
@@ -47,7 +46,7 @@ class DecisionScores:
         """Add a block: its indicator (n, c), its best labels, and `hits` of these if known."""
         hit = hits(truth, best.labels) if hit is None else hit
         # The last threshold that the score reaches; what reaches it reaches all before.
-        level = np.searchsorted(self.thresholds, best.scores.astype(np.float64), side="right") - 1
+        level = np.searchsorted(THRESHOLDS, best.scores.astype(np.float64), side="right") - 1
         counted = (level >= 0) & (best.labels >= 0)
         place = level * self.n_labels + best.labels
         for counts, chosen in ((self._reached, counted), (self._correct, counted & hit)):
@@ -86,10 +85,10 @@ class DecisionScores:
         """
         return {
             **{
-                name: float(self.thresholds[np.argmax(curve) if DECISION_METRICS[name] else np.argmin(curve)])
+                name: float(THRESHOLDS[np.argmax(curve) if DECISION_METRICS[name] else np.argmin(curve)])
                 for name, curve in self.curves().items()
             },
-            BY_LABEL: self.thresholds[self._largest_expected_f1()].tolist(),
+            BY_LABEL: THRESHOLDS[self._largest_expected_f1()].tolist(),
         }
 
     def _largest_expected_f1(self) -> NDArray[np.intp]:
@@ -114,7 +113,7 @@ class DecisionScores:
         return float(np.mean(2 * correct / np.maximum(both, 1)))
 
     def _index(self, threshold: float | list[float]) -> int:
-        return int(np.argmin(np.abs(self.thresholds - threshold)))
+        return int(np.argmin(np.abs(THRESHOLDS - threshold)))
 
 
 def _at_least(counts: NDArray[Any]) -> NDArray[Any]:

@@ -156,8 +156,8 @@ class ClassMoments(ClassSums, SecondMoments):
     def _add_products(self, index: int, rows: np.ndarray, weights: np.ndarray | None) -> None:
         shift = one_shift(rows, rows.sum(axis=0, dtype=np.float64))
         if shift is not None:
-            count = len(rows) if weights is None else weights.sum()
-            self._triangles[index] += packed(moved_by(shift.astype(np.float64), _total(rows, weights), count))
+            count = np.array([len(rows) if weights is None else weights.sum()])
+            self._triangles[index] += packed(moved_by(shift[None], _total(rows, weights)[None], count))
             rows = rows - shift
         if weights is not None:
             rows = rows * np.sqrt(weights).astype(rows.dtype)[:, None]
@@ -292,9 +292,8 @@ class PooledMoments(ClassSums):
         self.counts[classes] += sizes
         self.sums[classes] += totals
         if shifts is not None:
-            moved = np.flatnonzero(shifts.any(axis=0))
             rows = rows - np.repeat(shifts, counts, axis=0)
-            self._triangle += packed(_moved_by(shifts.astype(np.float64), totals, sizes, moved))
+            self._triangle += packed(moved_by(shifts, totals, sizes))
         if weights is not None:
             rows = rows * np.sqrt(weights).astype(rows.dtype)[:, None]
         self._triangle += packed_product(rows)
@@ -312,11 +311,3 @@ def _total(rows: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     if weights is None:
         return rows.sum(axis=0, dtype=np.float64)
     return np.einsum("n,nd->d", weights, rows, dtype=np.float64)
-
-
-def _moved_by(shifts: np.ndarray, totals: np.ndarray, sizes: np.ndarray, moved: np.ndarray) -> np.ndarray:
-    """Return the second moment less that of rows minus the shifts, which are zero but for some features."""
-    product = (totals - 0.5 * sizes[:, None] * shifts).T @ shifts[:, moved]
-    half = np.zeros((totals.shape[1], totals.shape[1]))
-    half[:, moved] = product
-    return half + half.T

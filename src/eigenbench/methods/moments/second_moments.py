@@ -12,6 +12,7 @@ from scipy.linalg import lapack
 
 from eigenbench.methods.linalg.eigenproblems import TooFewRows
 from eigenbench.methods.linalg.row_blocks import dense_block, row_slices, rows_that_count
+from eigenbench.methods.linalg.row_products import LARGE_MEAN
 from eigenbench.methods.moments.class_sums import class_runs, label_array
 
 logger = logging.getLogger(__name__)
@@ -55,10 +56,6 @@ def mirrored(matrix: np.ndarray) -> np.ndarray:
     return matrix
 
 
-#: A feature of float32 rows whose mean is larger than this, in standard deviations, has rows shifted first.
-LARGE_MEAN = 10.0
-
-
 def one_shift(rows: np.ndarray, total: np.ndarray) -> np.ndarray | None:
     """Return what to subtract from float32 rows of this sum before products are made, None for nothing.
 
@@ -88,9 +85,15 @@ def class_shifts(rows: np.ndarray, totals: np.ndarray, counts: np.ndarray) -> np
     return np.where(large, _rounded(means, variance), np.float32(0)) if large.any() else None
 
 
-def moved_by(shift: np.ndarray, total: np.ndarray, n: float) -> np.ndarray:
-    """Return the second moment of n rows of this sum less that of the rows minus a shift."""
-    half = np.outer(total - 0.5 * n * shift, shift)
+def moved_by(shifts: np.ndarray, totals: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return the second moment of rows less that of the rows minus the shift of their class, (d, d).
+
+    ``shifts`` and ``totals`` are (c, d), ``sizes`` (c,); features without a shift cost nothing.
+    """
+    shifts = shifts.astype(np.float64)
+    moved = np.flatnonzero(shifts.any(axis=0))
+    half = np.zeros((totals.shape[1], totals.shape[1]))
+    half[:, moved] = (totals - 0.5 * sizes[:, None] * shifts).T @ shifts[:, moved]
     return half + half.T
 
 
