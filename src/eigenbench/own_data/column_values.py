@@ -85,7 +85,7 @@ def infer_kind(column: pd.Series, wanted: Kind | None = None) -> tuple[Kind, lis
     for kind, types in of_types:
         if len(distinct) and all(isinstance(value, types) for value in distinct):
             return kind, []
-    texts = pd.Index([_text(value) for value in distinct], dtype=object)
+    texts = pd.Index([as_text(value) for value in distinct], dtype=object)
     counts = pd.Series(np.bincount(codes[codes >= 0], minlength=len(texts)), texts)
     counts = counts[~texts.str.lower().isin(MISSING)] if len(texts) else counts
     joined = "\n".join(counts.index)
@@ -135,11 +135,12 @@ def parse_dates(column: pd.Series, form: str) -> pd.Series:
 def as_texts(column: pd.Series) -> pd.Series:
     """Return values as texts without blanks around them; whole floats without a point; missing ones stay."""
     codes, distinct = pd.factorize(column)
-    texts = np.array([*map(_text, distinct), np.nan], dtype=object)
+    texts = np.array([*map(as_text, distinct), np.nan], dtype=object)
     return pd.Series(texts[codes], column.index, name=column.name)
 
 
-def _text(value: object) -> str:
+def as_text(value: object) -> str:
+    """Return a value as text without blanks around it; a whole float without a point."""
     if isinstance(value, str):
         return value.strip()
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, issparse, vstack
 
 from eigenbench.own_data.column_values import Kind, as_texts, decimal_sign, infer_kind
 from eigenbench.own_data.table import OwnDataError, UserTable, unknown
@@ -139,10 +139,8 @@ class Problem:
                 return []
         rows = pd.Series([hash(row.tobytes()) for row in self.matrix])
         if self.n_folds:
-            n, said = (
-                rows.duplicated().sum(),
-                "rows that repeat another one: {:,}; --group keeps copies in one fold",
-            )
+            n = rows.duplicated().sum()
+            said = "rows that repeat another one: {:,}; --group keeps copies in one fold"
         else:
             n = rows[self.n_train :].isin(rows[: self.n_train]).sum()
             said = "test rows that are training rows too: {:,}"
@@ -264,8 +262,6 @@ def _encoded(
             raise OwnDataError(f"training and test rows have {widths} columns")
         if not train.features.count_nonzero():
             raise OwnDataError(f"{train.name}: all values are 0, so there is nothing to predict from")
-        from scipy.sparse import vstack
-
         matrix = csr_array(vstack(parts), dtype=np.float32)
         if not np.isfinite(matrix.data).all():
             raise OwnDataError(

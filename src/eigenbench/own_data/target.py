@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from eigenbench.own_data.column_values import as_texts, infer_kind, parse_numbers
+from eigenbench.own_data.column_values import as_text, as_texts, infer_kind, parse_numbers
 from eigenbench.own_data.table import OwnDataError
 
 #: The kind of target, as catalogues name it.
@@ -168,7 +168,7 @@ def _class_labels(values: pd.Series) -> np.ndarray:
 
 
 def _labels(targets: pd.DataFrame) -> Target:
-    held = {name: {_word(value) for value in targets[name].dropna()} for name in targets}
+    held = {name: {as_text(value).lower() for value in targets[name].dropna()} for name in targets}
     # Where all values say that a row has the label, a blank says the opposite.
     marked = [name for name in targets if targets[name].isna().any() and set() < held[name] <= _TRUE]
     filled = targets.astype(dict.fromkeys(marked, object)).fillna(dict.fromkeys(marked, "0"))
@@ -190,18 +190,13 @@ def _labels(targets: pd.DataFrame) -> Target:
 
 
 def _indicator(column: pd.Series) -> np.ndarray:
-    words = column.map(lambda value: _word(value))
+    words = column.map(lambda value: as_text(value).lower())
     if unknown := set(words) - _TRUE - _FALSE:
         raise OwnDataError(
             f"several targets are labels that a row has or has not, 0 or 1, "
             f"but {column.name!r} holds {_shown(sorted(unknown)[0])}"
         )
     return words.isin(_TRUE).to_numpy(dtype=np.uint8)
-
-
-def _word(value: Any) -> str:
-    text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-    return text.strip().lower()
 
 
 def _shown(value: Any) -> str:

@@ -11,13 +11,13 @@ from eigenbench.atomic_files import making_folder
 from eigenbench.bench.code_hash import own_code_files
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record, read_record_and_files
+from eigenbench.bench.records.runs import REPORTED_FILES
 from eigenbench.datasets.catalogue import load_catalogue, own_catalogue
 from eigenbench.project_files import project_folder
 from eigenbench.reporting import ReportError
 from eigenbench.reporting.inputs import read_inputs
 
-#: What is kept of a run; the fitted model as well where it is asked for.
-KEPT = ("record.json", "predictions.npz")
+#: Kept of a run where it is asked for, beside what reports read.
 MODEL = "model.skops"
 
 REPORT_FILES = ("index.html", "results.csv", "comparison.csv")
@@ -121,9 +121,10 @@ def _outputs(
     records: dict[Path, Record], results_dir: Path, report: Path, models: bool
 ) -> Iterator[tuple[Path, str, dict[str, str]]]:
     """Give each file that the suite left, its place in the crate, and its name if it has one."""
+    kept = (*REPORTED_FILES, MODEL) if models else REPORTED_FILES
     for path, record in records.items():
         name = f"{record.experiment}, {record.method}, {record.classifier}, seed {record.seed}"
-        for file in filter(Path.is_file, map(path.with_name, (*KEPT, MODEL) if models else KEPT)):
+        for file in filter(Path.is_file, map(path.with_name, kept)):
             yield file, f"results/{file.relative_to(results_dir)}", {"name": name}
     folder = report if report.is_dir() else report.parent
     for file in filter(Path.is_file, map(folder.joinpath, REPORT_FILES)):

@@ -17,7 +17,18 @@ from eigenbench.tracking.importer import import_records
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Import the records and return the exit code: 1 if any is not in the store now."""
-    options = _parser().parse_args(arguments)
+    parser = argparse.ArgumentParser(prog="python -m eigenbench.tracking", description=__doc__)
+    parser.add_argument("records", nargs="*", type=Path, metavar="RECORD", help="record files")
+    parser.add_argument("--suite", type=Path, help="suite file, whose records are imported")
+    parser.add_argument("--experiment", help="only this experiment of the suite")
+    parser.add_argument("--results-dir", type=Path, default=Path("results"))
+    parser.add_argument("--reports-dir", type=Path, default=Path("reports"))
+    parser.add_argument("--receipt", type=Path, help="JSON file to write when all records have been seen")
+    parser.add_argument("--replaces", default="", help="the receipt that is replaced, for Snakemake")
+    parser.add_argument(
+        "--tracking-uri", help="MLflow store; default: MLFLOW_TRACKING_URI, else sqlite:///mlflow.db"
+    )
+    options = parser.parse_args(arguments)
     try:
         plan = load_plan(options.suite) if options.suite else None
         runs = [run for run in plan.runs if options.experiment in (None, run.experiment)] if plan else []
@@ -39,21 +50,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         line += "; runs that were replaced are only marked as deleted, and `mlflow gc` removes them"
     print(line, file=sys.stderr)
     return 1 if summary.failed else 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m eigenbench.tracking", description=__doc__)
-    parser.add_argument("records", nargs="*", type=Path, metavar="RECORD", help="record files")
-    parser.add_argument("--suite", type=Path, help="suite file, whose records are imported")
-    parser.add_argument("--experiment", help="only this experiment of the suite")
-    parser.add_argument("--results-dir", type=Path, default=Path("results"))
-    parser.add_argument("--reports-dir", type=Path, default=Path("reports"))
-    parser.add_argument("--receipt", type=Path, help="JSON file to write when all records have been seen")
-    parser.add_argument("--replaces", default="", help="the receipt that is replaced, for Snakemake")
-    parser.add_argument(
-        "--tracking-uri", help="MLflow store; default: MLFLOW_TRACKING_URI, else sqlite:///mlflow.db"
-    )
-    return parser
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ from eigenbench.tracking.models import log_model
 from eigenbench.tracking.suite_store import (
     NOTE,
     OVERVIEW,
+    PARENT,
     RUN,
     Entry,
     Key,
@@ -257,15 +258,15 @@ class SuiteImport:
             if found and overview is None:
                 overview = self._write_overview(experiment, content, seeds, found, parents)
         for run in seeds:
-            if parent := parents.get(run.key.summary):
-                self.store.set_parent(run, parent)
+            parent = parents.get(run.key.summary)
+            if parent and run.tags.get(PARENT) != parent.run_id:
+                self.store.changed = True
+                self.client.set_tag(run.run_id, PARENT, parent.run_id)
         for key in list(self.store.runs):
             if key.kind != RUN and key.experiment == experiment:
                 self.store.keep(key, overview if key.kind == OVERVIEW else parents.get(key))
         for key, run in parents.items():
-            self.account.summary_ids[f"{self.store.suite}/{experiment}/{key.method}/{key.classifier}"] = (
-                run.run_id
-            )
+            self.account.summary_ids["/".join((self.store.suite, *key[1:4]))] = run.run_id
 
     def _current(self, key: Key, content: str) -> StoredRun | None:
         """Return a summary, unless it is out of date, or lacks a model that is at hand here."""

@@ -206,7 +206,6 @@ def _locked(lock: Path) -> Iterator[None]:
             print(f"waiting for another import (it holds {lock})", file=sys.stderr)
             fcntl.flock(handle, fcntl.LOCK_EX)
         except OSError as error:
-            print(
-                f"warning: {lock} cannot be locked ({error.strerror}): import once at a time", file=sys.stderr
-            )
+            warning = f"warning: {lock} cannot be locked ({error.strerror}): import once at a time"
+            print(warning, file=sys.stderr)
         yield

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 #: Kinds of runs in the store: a record, the seeds of a method and classifier, and an experiment.
 RUN, SUMMARY, OVERVIEW = "run", "summary", "overview"
-_PARENT = "mlflow.parentRunId"
-#: The tag with the description, as MLflow documents it.
+#: The tags with the run above and with the description, as MLflow documents them.
+PARENT = "mlflow.parentRunId"
 NOTE = "mlflow.note.content"
 
 # The most that MLflow takes or gives in one call, and in one tag.
-_METRICS_PER_CALL = 900
-_PARAMS_PER_CALL = 100
+_MOST_METRICS = 900
+_MOST_PARAMS = 100
 _RUNS_PER_PAGE = 1000
 _MODELS_PER_PAGE = 100
 _TAG_LENGTH = 5000
@@ -88,9 +88,8 @@ def source_of(results_dir: Path) -> str:
 
 def latest(runs: Iterable[StoredRun]) -> StoredRun | None:
     """Return the latest of several whole runs, and of two of one time that with the larger id."""
-    return max(
-        (run for run in runs if run.end_time), key=lambda run: (run.end_time, run.run_id), default=None
-    )
+    whole = (run for run in runs if run.end_time)
+    return max(whole, key=lambda run: (run.end_time, run.run_id), default=None)
 
 
 @dataclass(frozen=True)
@@ -167,9 +166,7 @@ class SuiteStore:
         if found and beside and found.artifact_location != place:
             # The store was moved or copied. `mlflow gc` would delete the files, which may be the original's.
             client.rename_experiment(found.experiment_id, f"{suite} until {datetime.now():%F %T.%f}")
-            note = (
-                f"The store was moved or copied. The files of these runs are in `{found.artifact_location}`."
-            )
+            note = f"The store was moved or copied; the files of these runs: `{found.artifact_location}`."
             client.set_experiment_tag(found.experiment_id, NOTE, note)
             found = None
         if found and found.lifecycle_stage == "deleted":
@@ -230,9 +227,8 @@ class SuiteStore:
         run_id = created.info.run_id
         try:
             while metrics or params:
-                some = metrics[:_METRICS_PER_CALL], params[:_PARAMS_PER_CALL]
-                self.client.log_batch(run_id, metrics=some[0], params=some[1])
-                metrics, params = metrics[_METRICS_PER_CALL:], params[_PARAMS_PER_CALL:]
+                self.client.log_batch(run_id, metrics=metrics[:_MOST_METRICS], params=params[:_MOST_PARAMS])
+                metrics, params = metrics[_MOST_METRICS:], params[_MOST_PARAMS:]
             if datasets:
                 self.client.log_inputs(run_id, list(datasets))
         except MlflowException as error:
@@ -250,12 +246,6 @@ class SuiteStore:
         run = StoredRun(run_id, texts, start_time, end_time)
         self.runs.setdefault(key, []).append(run)
         return run
-
-    def set_parent(self, run: StoredRun, parent: StoredRun) -> None:
-        """Put a run below another one."""
-        if run.tags.get(_PARENT) != parent.run_id:
-            self.changed = True
-            self.client.set_tag(run.run_id, _PARENT, parent.run_id)
 
     @cached_property
     def models(self) -> dict[str, LoggedModel]:

@@ -14,12 +14,7 @@ from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.reporting.formatting import MetricStyle, lower_is_better, metric_style
 from eigenbench.reporting.leaderboard import standings
 from eigenbench.reporting.published import PublishedComparison, compare_published
-from eigenbench.reporting.replicates import (
-    Estimate,
-    RunGroup,
-    group_runs,
-    headline_direction,
-)
+from eigenbench.reporting.replicates import Estimate, RunGroup, group_runs, headline_direction
 from eigenbench.tracking.suite_store import SUMMARY, Key
 
 

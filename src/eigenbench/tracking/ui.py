@@ -74,9 +74,7 @@ def open_ui(
 def _pages(client: MlflowClient) -> dict[str, str]:
     """Return the pages of all suites and their experiments below the address of the dashboard, by title."""
     pages = {}
-    for suite in client.search_experiments(order_by=["name ASC"]):
-        if suite.name == "Default":
-            continue
+    for suite in client.search_experiments(filter_string="name != 'Default'", order_by=["name ASC"]):
         pages[suite.name] = table_page(suite.experiment_id, "tags.kind = 'summary'", "metrics.`rank`")
         found = client.search_runs([suite.experiment_id], "tags.kind = 'overview'")
         for run in sorted(found, key=lambda run: str(run.data.tags["experiment"])):

@@ -265,13 +265,11 @@ def _written_like_steps(value: Any) -> Iterator[str]:
 
 def _fits_with_a_seed(spec: JobSpec) -> int:
     """Return the number of fits of a method with one seed, those of searches included; 1 for a protocol."""
-    return (
-        sum(
-            1 + (spec.n_points or grid_size(spec.grid) * grid_size(chosen.grid) if spec.searches(name) else 0)
-            for name, chosen in spec.classifiers.items()
-        )
-        or 1
-    )
+    fits = [
+        1 + (spec.n_points or grid_size(spec.grid) * grid_size(chosen.grid) if spec.searches(name) else 0)
+        for name, chosen in spec.classifiers.items()
+    ]
+    return sum(fits) or 1
 
 
 def _seconds_of_fit(spec: JobSpec, entry: CatalogueEntry, settings: ProtocolSettings | None) -> float:

@@ -23,32 +23,16 @@ from eigenbench.datasets.readers.speech_corpus import read_speech_corpus
 
 __all__ = ["READERS", "RawRows", "read_part"]
 
+#: The reader of each format that the catalogue can name, by the name of its function.
 READERS: dict[str, Callable[..., RawRows]] = {
-    "arff": read_arff,
-    "arrays": read_arrays,
-    "emnist": read_emnist,
-    "gisette_rebuilt": read_gisette_rebuilt,
-    "handwritten_letters": read_handwritten_letters,
-    "hmc": read_hmc,
-    "idx": read_idx,
-    "lshtc": read_lshtc,
-    "mat": read_mat,
-    "matrix_and_labels": read_matrix_and_labels,
-    "orange_table": read_orange_table,
-    "pgm_tar": read_pgm_tar,
-    "pickled_arrays": read_pickled_arrays,
-    "planted_labels": read_planted_labels,
-    "printed": read_printed,
-    "r_frame": read_r_frame,
-    "r_matrix": read_r_matrix,
-    "r_mldr": read_r_mldr,
-    "speech_corpus": read_speech_corpus,
-    "svmlight": read_svmlight,
-    "table": read_table,
-    "vw": read_vw,
-    "xmc": read_xmc,
+    reader.__name__.removeprefix("read_"): reader
+    for reader in (
+        *(read_arff, read_arrays, read_emnist, read_gisette_rebuilt, read_handwritten_letters),
+        *(read_hmc, read_idx, read_lshtc, read_mat, read_matrix_and_labels, read_orange_table),
+        *(read_pgm_tar, read_pickled_arrays, read_planted_labels, read_printed, read_r_frame),
+        *(read_r_matrix, read_r_mldr, read_speech_corpus, read_svmlight, read_table, read_vw, read_xmc),
+    )
 }
-"""The reader of each format that the catalogue can name."""
 
 
 def read_part(entry: CatalogueEntry, part: Part, paths: Sequence[Path]) -> RawRows:
