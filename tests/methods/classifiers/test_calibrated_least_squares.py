@@ -14,7 +14,11 @@ from sklearn.metrics import log_loss
 
 from eigenbench import CalibratedLeastSquares
 from eigenbench.methods.classifiers import calibrated_least_squares
-from eigenbench.methods.classifiers.least_squares_rounds import LINK_RIDGE, project_rows_to_simplex
+from eigenbench.methods.classifiers.least_squares_rounds import (
+    LINK_RIDGE,
+    NormalEquations,
+    project_rows_to_simplex,
+)
 from eigenbench.methods.classifiers.out_of_fold_rounds import RIDGES, OutOfFoldRounds, folds_of
 from eigenbench.methods.classifiers.score_calibration import (
     ScoreCalibration,
@@ -53,6 +57,20 @@ def test_scores_are_those_of_the_rounds_written_out(digits, monkeypatch, kept):
     assert_allclose(model.loss_curve_[-1], ((np.eye(10)[y] - P) ** 2).sum() / len(y), rtol=1e-9)
     assert len(model.loss_curve_) == len(model.error_curve_) == 4
     assert_allclose(model.error_curve_[-1], 1 - model.score(X, y))
+
+
+@pytest.mark.parametrize(("columns", "rtol"), [(20, 1e-12), (2100, 1e-5)], ids=["double", "single"])
+def test_sums_by_class_are_weighted_and_as_precise_as_the_gram_matrix(columns, rtol):
+    rng = np.random.RandomState(0)
+    block, codes = rng.rand(300, columns).astype(np.float32), rng.randint(3, size=300)
+    held_out, w = rng.rand(300) < 0.2, rng.rand(300)
+    equations = NormalEquations(columns, block.dtype, 3, fit_intercept=True)
+    equations.add(block, codes, held_out, w)
+    Y = np.eye(3)[codes] * w[:, None]
+    kept, everything = equations.kept_and_all()
+    assert_allclose(kept.cross, block[~held_out].T.astype(np.float64) @ Y[~held_out], rtol=rtol)
+    assert_allclose(everything.cross, block.T.astype(np.float64) @ Y, rtol=rtol)
+    assert_allclose(everything.total, Y.sum(axis=0))
 
 
 @pytest.mark.parametrize("columns", [64, 600])

@@ -67,9 +67,11 @@ class NormalEquations:
             if not kept.any():
                 continue
             part, own = (block, codes) if kept.all() else (block[kept], codes[kept])
+            part = part.astype(system.dtype, copy=False)
             w = None if weights is None else weights[kept]
             system.add(part, w)
-            cross += _class_sums(own, w, part, len(total))
+            unit = np.ones(len(own)) if w is None else w
+            cross += _class_sums(own, unit.astype(system.dtype), part, len(total))
             total += np.bincount(own, w, minlength=len(total))
 
     def merge(self, other: NormalEquations) -> None:
@@ -284,7 +286,7 @@ class _Residuals(_Pass):
             self.parts.append(scores)
         if not self._last:
             self.total += residual.sum(axis=0, dtype=np.float64)
-            self.cross += block.T @ residual.astype(block.dtype, copy=False)
+            self.cross += (residual.astype(block.dtype, copy=False).T @ block).T
 
     def merge(self, other: _Residuals) -> None:
         self.cross += other.cross
@@ -307,13 +309,10 @@ def link_powers(scores: np.ndarray, axis: int = 1) -> np.ndarray:
     return np.concatenate(powers, axis=axis)
 
 
-def _class_sums(
-    codes: np.ndarray, weights: np.ndarray | None, rows: np.ndarray, n_classes: int
-) -> np.ndarray:
-    """Return the weighted sum of the rows of each class, (c, columns)."""
-    w = np.ones(len(codes)) if weights is None else weights
+def _class_sums(codes: np.ndarray, weights: np.ndarray, rows: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return the weighted sum of the rows of each class, (c, columns), in the wider type of the two."""
     at = codes, np.arange(len(codes))
-    return np.asarray(sparse.csr_array((w, at), shape=(n_classes, len(codes))) @ rows)
+    return np.asarray(sparse.csr_array((weights, at), shape=(n_classes, len(codes))) @ rows)
 
 
 def project_rows_to_simplex(scores: np.ndarray) -> np.ndarray:

@@ -33,8 +33,8 @@ class RidgeSystem:
     """
 
     def __init__(self, n_features: int, dtype: np.dtype, *, fit_intercept: bool = True) -> None:
-        self._dtype = np.dtype(np.float64) if n_features <= DOUBLE_PRECISION_LIMIT else np.dtype(dtype)
-        self._matrix = np.zeros((n_features, n_features), dtype=self._dtype, order="F")
+        self.dtype = np.dtype(np.float64) if n_features <= DOUBLE_PRECISION_LIMIT else np.dtype(dtype)
+        self._matrix = np.zeros((n_features, n_features), dtype=self.dtype, order="F")
         self._sum = np.zeros(n_features)
         self.fit_intercept = fit_intercept
         self.mean = np.zeros(n_features)
@@ -53,11 +53,11 @@ class RidgeSystem:
 
     def add(self, block: np.ndarray, weights: np.ndarray | None = None) -> None:
         """Add the rows of a C-contiguous feature block of shape (b, D), with weights (b,) if any."""
-        block = block.astype(self._dtype, copy=False)
+        block = block.astype(self.dtype, copy=False)
         if weights is not None:
             self._sum += weights @ block
-            block = block * np.sqrt(weights).astype(self._dtype)[:, None]
-        syrk = blas.ssyrk if self._dtype == np.float32 else blas.dsyrk
+            block = block * np.sqrt(weights).astype(self.dtype)[:, None]
+        syrk = blas.ssyrk if self.dtype == np.float32 else blas.dsyrk
         self._matrix = syrk(1.0, block.T, beta=1.0, c=self._matrix, overwrite_c=True, lower=1)
         if weights is None:
             self._sum += np.ones(len(block), dtype=block.dtype) @ block
@@ -75,15 +75,15 @@ class RidgeSystem:
         No rows can be added afterwards. Raises `ValueError` if the matrix is not positive definite.
         """
         diagonal, size = self._diagonal(), len(self._sum)
-        rounding = ROUNDING * np.finfo(self._dtype).eps * np.sqrt(size) * diagonal
+        rounding = ROUNDING * np.finfo(self.dtype).eps * np.sqrt(size) * diagonal
         if self.fit_intercept:
             self.mean = self._sum / self.n_rows
-            syr = blas.ssyr if self._dtype == np.float32 else blas.dsyr
-            mean = self.mean.astype(self._dtype)
+            syr = blas.ssyr if self.dtype == np.float32 else blas.dsyr
+            mean = self.mean.astype(self.dtype)
             self._matrix = syr(-self.n_rows, mean, a=self._matrix, lower=1, overwrite_a=True)
             diagonal = self._diagonal()
         unit = float(diagonal.mean(dtype=np.float64)) / self.n_rows
-        self.penalty = max(ridge * unit + absolute, float(np.finfo(self._dtype).tiny))
+        self.penalty = max(ridge * unit + absolute, float(np.finfo(self.dtype).tiny))
         diagonal += rounding + self.penalty
         try:
             self._matrix, _ = linalg.cho_factor(
@@ -94,7 +94,7 @@ class RidgeSystem:
                 f"the Gram matrix of the {size} features is not positive definite with penalty "
                 f"{self.penalty:.3g}: use a stronger penalty, or float64 features."
             ) from error
-        logger.info("Gram matrix factored (%d features, %s)", size, self._dtype)
+        logger.info("Gram matrix factored (%d features, %s)", size, self.dtype)
         return self
 
     def _diagonal(self) -> np.ndarray:
@@ -103,7 +103,7 @@ class RidgeSystem:
 
     def apply_inverse(self, right: np.ndarray) -> np.ndarray:
         """Return (G + λI)⁻¹ · right in float64, for ``right`` of shape (D, k)."""
-        solution = linalg.cho_solve((self._matrix, True), right.astype(self._dtype), check_finite=False)
+        solution = linalg.cho_solve((self._matrix, True), right.astype(self.dtype), check_finite=False)
         return solution.astype(np.float64)
 
     def whiten(self, block: np.ndarray) -> np.ndarray:
@@ -112,18 +112,18 @@ class RidgeSystem:
         Without a penalty the result has unit second moment over the rows that were added. (b, D) → (b, D), in
         the type of the matrix.
         """
-        centred = np.subtract(block, self.mean, dtype=self._dtype) * self._dtype.type(np.sqrt(self.n_rows))
+        centred = np.subtract(block, self.mean, dtype=self.dtype) * self.dtype.type(np.sqrt(self.n_rows))
         return self._triangular(centred.T).T
 
     def whitened_cross(self, cross: np.ndarray, total: np.ndarray) -> np.ndarray:
         """Return ``whiten(F).T @ T`` for a target T, given F^T T (D, k) and the column sums of T (k,)."""
-        centred = (cross - np.outer(self.mean, total)).astype(self._dtype)
-        return self._triangular(centred * self._dtype.type(np.sqrt(self.n_rows)))
+        centred = (cross - np.outer(self.mean, total)).astype(self.dtype)
+        return self._triangular(centred * self.dtype.type(np.sqrt(self.n_rows)))
 
     def unwhiten(self, coef: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return weights (D, k) and intercepts (k,) for features as ``coef`` is for whitened ones."""
-        weights = self._triangular(coef.astype(self._dtype), trans="T")
-        weights *= self._dtype.type(np.sqrt(self.n_rows))
+        weights = self._triangular(coef.astype(self.dtype), trans="T")
+        weights *= self.dtype.type(np.sqrt(self.n_rows))
         return weights, -(self.mean @ weights)
 
     def _triangular(self, right: np.ndarray, trans: str = "N") -> np.ndarray:
@@ -133,8 +133,8 @@ class RidgeSystem:
 
     def whitened_coef(self, coef: np.ndarray) -> np.ndarray:
         """Return the coefficients for whitened features that ``unwhiten`` turns into ``coef``, (D, k)."""
-        trmm = blas.strmm if self._dtype == np.float32 else blas.dtrmm
-        return trmm(1 / np.sqrt(self.n_rows), self._matrix, coef.astype(self._dtype), lower=1, trans_a=1)
+        trmm = blas.strmm if self.dtype == np.float32 else blas.dtrmm
+        return trmm(1 / np.sqrt(self.n_rows), self._matrix, coef.astype(self.dtype), lower=1, trans_a=1)
 
     def mean_variance(self) -> float:
         """Return the mean variance of a feature over the rows added so far, before ``factor``."""
