@@ -110,3 +110,14 @@ def test_the_start_saves_steps_and_does_not_change_the_result(wide):
         assert_allclose(warm, cold, atol=1e-4 * np.abs(cold).max())
         again = problem.minimise(10.0, start=cold, tol=1e-8, max_iter=1)
         assert_allclose(again, cold, atol=1e-4 * np.abs(cold).max())
+
+
+def test_scores_in_single_precision_are_as_exact_as_a_matrix_product():
+    rng = np.random.default_rng(0)
+    gram, coefficients = rng.normal(size=(900, 900)), rng.normal(size=900)
+    coefficients[rng.random(900) < 0.3] = 0
+    problem = SquaredHingeDual(gram.astype(np.float32), np.ones((900, 1)))
+    error = np.abs(problem._scores(coefficients.astype(np.float32)) - coefficients @ gram)
+    by_product = np.abs(coefficients.astype(np.float32) @ problem.gram - coefficients @ gram)
+    assert error.max() < 2 * by_product.max()
+    assert not problem._scores(np.zeros(900, np.float32)).any()

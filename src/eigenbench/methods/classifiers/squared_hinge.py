@@ -6,7 +6,8 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import eigh, solve
+from scipy import sparse
+from scipy.linalg import cho_factor, cho_solve, eigh
 from sklearn.exceptions import ConvergenceWarning
 
 #: Bytes of features that one step of a pass reads: they are used twice, so they should stay in the cache.
@@ -168,6 +169,8 @@ def line_search(
 
 #: So many rows are solved for together at the start, as if all were active.
 _FEW_ROWS = 500
+#: Scores are sums of sums of so many terms, because long sums in single precision lose digits.
+_TERMS = 16
 
 
 def inner_products(features: np.ndarray) -> np.ndarray:
@@ -189,7 +192,7 @@ class SquaredHingeDual:
     """
 
     def __init__(self, gram: np.ndarray, signs: np.ndarray) -> None:
-        self.gram = gram
+        self.gram = np.ascontiguousarray(gram)
         self.signs = np.asarray(signs, dtype=gram.dtype)
 
     def minimise(
@@ -225,13 +228,8 @@ class SquaredHingeDual:
             moved = self._scores(step)
             gradient = coefficients - 2 * C * signs * np.maximum(margins, 0)
             objective = 0.5 * (coefficients @ scores) + C * np.sum(np.maximum(margins, 0) ** 2)
-            length = line_search(
-                np.atleast_1d(coefficients @ moved),
-                np.atleast_1d(step @ moved),
-                margins[:, None],
-                (signs * moved)[:, None],
-                C,
-            )
+            inner, squared = np.atleast_1d(coefficients @ moved, step @ moved)
+            length = line_search(inner, squared, margins[:, None], (signs * moved)[:, None], C)
             coefficients = coefficients + length * step
             scores = scores + length * moved
             if -0.5 * (gradient @ moved) <= tol * objective:
@@ -240,8 +238,11 @@ class SquaredHingeDual:
         return coefficients
 
     def _scores(self, coefficients: np.ndarray) -> np.ndarray:
+        # The sparse product reads only the used rows, and copies none.
         used = np.flatnonzero(coefficients)
-        return coefficients[used] @ self.gram[used]
+        ends = np.append(np.arange(0, used.size, _TERMS), used.size)
+        terms = sparse.csr_array((coefficients[used], used, ends), shape=(len(ends) - 1, len(coefficients)))
+        return (terms @ self.gram).sum(axis=0)
 
 
 def _solved(gram: np.ndarray, signs: np.ndarray, C: float) -> np.ndarray:
@@ -249,5 +250,5 @@ def _solved(gram: np.ndarray, signs: np.ndarray, C: float) -> np.ndarray:
     system = gram.astype(np.float64)
     system.flat[:: len(system) + 1] += 1 / (2 * C)
     # The transpose is in LAPACK's order, so that nothing is copied again.
-    solution = solve(system.T, signs.astype(np.float64), assume_a="pos", overwrite_a=True, check_finite=False)
-    return solution.astype(gram.dtype)
+    factor = cho_factor(system.T, overwrite_a=True, check_finite=False)
+    return cho_solve(factor, signs.astype(np.float64), check_finite=False).astype(gram.dtype)
