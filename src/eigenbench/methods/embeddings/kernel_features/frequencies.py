@@ -106,17 +106,22 @@ def independent_directions(n: int, d: int, rng: np.random.RandomState) -> np.nda
 def orthogonal_directions(n: int, d: int, rng: np.random.RandomState) -> np.ndarray:
     """Draw n directions (n, d), each uniform on the unit sphere, orthogonal within consecutive blocks of d.
 
-    Each block is the orthonormal factor of a Gaussian matrix with the signs that make it uniform (F.
-    Mezzadri, "How to Generate Random Matrices from the Classical Compact Groups", Notices of the AMS 54,
-    2007): 8d³/3 flops for a full one.
+    Each block is the orthonormal factor of a Gaussian matrix whose triangular factor has a positive diagonal,
+    which makes it uniform (F. Mezzadri, "How to Generate Random Matrices from the Classical Compact Groups",
+    Notices of the AMS 54, 2007): 2d³ flops for a full one.
     """
     directions = np.empty((n, d))
     for start in range(0, n, d):
-        size = min(d, n - start)
-        orthonormal, triangle = linalg.qr(
-            rng.standard_normal((d, size)), mode="economic", overwrite_a=True, check_finite=False
-        )
-        directions[start : start + size] = (orthonormal * np.sign(np.diag(triangle))).T
+        block = directions[start : start + d]
+        block[:] = rng.standard_normal((d, len(block))).T
+        done = 0
+        while done < len(block):
+            # Half as many Gaussian rows as dimensions are left: so few are well conditioned for Cholesky.
+            before, rows = block[:done], block[done : done + max(1, (d - done) // 2)]
+            rows -= (rows @ before.T) @ before
+            triangle = linalg.cholesky(rows @ rows.T, lower=True, check_finite=False)
+            rows[:] = linalg.solve_triangular(triangle, rows, lower=True, check_finite=False)
+            done += len(rows)
     return directions
 
 

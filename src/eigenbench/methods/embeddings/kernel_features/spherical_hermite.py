@@ -112,7 +112,8 @@ class SphericalHermiteFeatures(PolynomialKernelMap):
         )
         n = max(self.n_even_, self.n_odd_)
         lengths = np.sqrt(rng.chisquare(width, size=n))
-        directions = orthogonal_directions(n, width, rng) * lengths[:, None]
+        directions = orthogonal_directions(n, width, rng)
+        directions *= lengths[:, None]
         self.directions_ = np.ascontiguousarray(directions.T, dtype=X.dtype)
         self.linear_directions_ = None
         if self.n_linear_ < width:
@@ -221,10 +222,11 @@ class _Rotation:
 
     def fold(self, directions: np.ndarray, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return a matrix and offsets that give ``rest @ directions`` from the rows themselves."""
-        overlap = self.mirror[:-1] @ directions
-        matrix = directions - 2 * np.outer(self.mirror[:-1], overlap).astype(directions.dtype)
-        matrix *= directions.dtype.type(1 / np.sqrt(self.q + 1))
-        offsets = -2 * self.mirror[-1] * np.sqrt(self.q / (self.q + 1)) * overlap
+        mirror, scale = self.mirror.astype(directions.dtype), 1 / np.sqrt(self.q + 1)
+        overlap = mirror[:-1] @ directions
+        matrix = np.outer(mirror[:-1] * directions.dtype.type(-2 * scale), overlap)
+        matrix += directions.dtype.type(scale) * directions
+        offsets = -2 * self.mirror[-1] * np.sqrt(self.q) * scale * overlap
         return matrix.astype(dtype, copy=False), offsets.astype(dtype, copy=False)
 
 
