@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 from scipy.linalg import hadamard
-from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 #: Largest factor applied as one matrix product; a product of this size runs at the speed of memory.
 _RADIX = 64
@@ -99,7 +99,7 @@ def hadamard_projections(X: np.ndarray, signs: np.ndarray, out: np.ndarray) -> N
 def independent_directions(n: int, d: int, rng: np.random.RandomState) -> np.ndarray:
     """Draw n independent directions, uniform on the unit sphere of d dimensions; shape (n, d)."""
     directions = rng.standard_normal((n, d))
-    directions /= linalg.norm(directions, axis=1, keepdims=True)
+    directions /= row_norms(directions)[:, None]
     return directions
 
 

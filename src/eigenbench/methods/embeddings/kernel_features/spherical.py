@@ -102,7 +102,7 @@ class SphericalRandomFeatures(KnownProductMoments, PolynomialKernelMap):
     -----
     The features estimate ``fitted_values_`` without bias; their error falls as 1/D down to the floor
     ``fit_error_``. :class:`~eigenbench.SphericalHermiteFeatures` has no floor. ``fit`` costs about a second
-    for the density, 8d²D/3 flops or fewer for orthogonal directions, and d·D/2 values of memory. A transform
+    for the density, 2d²D flops or fewer for orthogonal directions, and d·D/2 values of memory. A transform
     costs n·d·D flops (2n·d·D with random phases).
 
     References

@@ -74,7 +74,7 @@ class SphericalHermiteFeatures(PolynomialKernelMap):
 
     Notes
     -----
-    ``fit`` reads X once for the mean and samples up to 256 rows; it costs 8d³/3 flops for each d directions.
+    ``fit`` reads X once for the mean and samples up to 256 rows; it costs 2d³ flops for each d directions.
     A transform costs about n·d·D flops, half of those of D projections, and 2p additions and multiplications
     per feature. If p = 1 or 2, features beyond those that make the kernel exact are zero.
 

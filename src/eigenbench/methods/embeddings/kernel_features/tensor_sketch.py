@@ -154,7 +154,7 @@ class TensorSketch(KnownProductMoments, PolynomialKernelMap):
         sketches = []
         for buckets, signs in zip(self.buckets_, self.signs_, strict=True):
             values = (signs[:width] * scale).astype(dtype)
-            entries = (values, (buckets[:width], np.arange(width)))
-            sketch = sparse.csr_array(entries, shape=(n_buckets, width))
+            entries = (values, buckets[:width], np.arange(width + 1))
+            sketch = sparse.csc_array(entries, shape=(n_buckets, width))
             sketches.append((sketch, int(buckets[width]), dtype.type(signs[width] * scale * np.sqrt(q))))
         return sketches
