@@ -112,7 +112,7 @@ def test_an_edited_file_of_the_user_is_prepared_again(mirror, catalogue, name, p
     assert is_current("t", catalogue=catalogue)
 
 
-def test_a_file_put_in_the_raw_folder_needs_no_mirror(monkeypatch):
+def test_a_file_put_in_the_raw_folder_needs_no_mirror():
     raw_file().parent.mkdir(parents=True)
     raw_file().write_bytes(TABLE)
     prepared_values(PLAIN)
@@ -125,7 +125,7 @@ def test_a_file_put_in_the_raw_folder_needs_no_mirror(monkeypatch):
     assert not is_current("t", catalogue=PLAIN)
 
 
-def test_without_the_mirror_the_raw_file_counts(mirror, monkeypatch):
+def test_without_the_mirror_the_raw_file_counts(mirror):
     (mirror / "table.csv").write_bytes(TABLE)
     prepared_values(PLAIN)
     (mirror / "table.csv").unlink()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -17,6 +18,12 @@ def make_peaks_positive(vectors: np.ndarray) -> np.ndarray:
     peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
     vectors *= np.where(peaks < 0, -1, 1).astype(vectors.dtype)
     return vectors
+
+
+def largest_eigenpairs(matrix: np.ndarray, k: int, **options: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k largest eigenvalues, descending, and vectors (d, k); the options are `linalg.eigh`'s."""
+    values, vectors = linalg.eigh(matrix, subset_by_index=(len(matrix) - k, len(matrix) - 1), **options)
+    return values[::-1], vectors[:, ::-1]
 
 
 #: From this size on, the few wanted vectors come from a block Krylov iteration, not a dense reduction.
@@ -93,12 +100,8 @@ class SharedDenominator:
             return None
 
     def _top_dense(self, S: np.ndarray, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
-        d = len(S)
         reduced, _ = linalg.lapack.dsygst(S.T, self._factor, itype=1, lower=1)
-        values, vectors = linalg.eigh(
-            reduced, lower=True, subset_by_index=(d - n_vectors, d - 1), overwrite_a=True, check_finite=False
-        )
-        return values[::-1], vectors[:, ::-1]
+        return largest_eigenpairs(reduced, n_vectors, overwrite_a=True, check_finite=False)
 
     def _operator(self, S: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """Return the map V ↦ L⁻¹ S L⁻ᵀ V."""
@@ -120,12 +123,10 @@ def top_of_gram(gram: np.ndarray, n_vectors: int) -> tuple[np.ndarray, np.ndarra
     m = len(gram)
     if n_vectors > m:
         raise TooFewRows(f"{m} rows have no {n_vectors} directions")
-    values, vectors = linalg.eigh(
-        gram, lower=True, subset_by_index=(m - n_vectors, m - 1), overwrite_a=True, check_finite=False
-    )
-    if not values[-n_vectors] > _ROUNDING * values[-1]:
+    values, vectors = largest_eigenpairs(gram, n_vectors, overwrite_a=True, check_finite=False)
+    if not values[-1] > _ROUNDING * values[0]:
         raise TooFewRows(f"the rank of {m} rows is below {n_vectors}")
-    return values[::-1], vectors[:, ::-1]
+    return values, vectors
 
 
 def block_krylov(

@@ -128,12 +128,7 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
         "degree": [NOT_NEGATIVE],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "form": [StrOptions({"auto", "kernel", "linear"})],
-        "eta_negative": [
-            POSITIVE,
-            "array-like",
-            StrOptions({ALTERNATING, SMALLEST_RISK}),
-            None,
-        ],
+        "eta_negative": [POSITIVE, "array-like", StrOptions({ALTERNATING, SMALLEST_RISK}), None],
         "threshold": [BELOW_ONE, None],
         "margin": [POSITIVE],
         "balanced": ["boolean"],
@@ -225,16 +220,12 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
 
     def _etas(self) -> np.ndarray:
         """Return the values of η₋₁ to try, or the one to start from."""
-        if self._alternates():
-            first = FIRST_THRESHOLD if self.threshold is None else self.threshold
-            return np.array([eta_from_threshold(first, self.margin)])
-        if self.threshold is not None:
-            if self.eta_negative is not None:
-                raise ValueError(
-                    "threshold determines η₋₁: set eta_negative to None or 'alternating', or leave "
-                    "threshold out."
-                )
-            return np.array([eta_from_threshold(self.threshold, self.margin)])
+        if self.threshold is not None and self.eta_negative is not None and not self._alternates():
+            raise ValueError(
+                "threshold determines η₋₁: set eta_negative to None or 'alternating', or leave threshold out."
+            )
+        if self.threshold is not None or self._alternates():
+            return np.array([eta_from_threshold(self._first_threshold(), self.margin)])
         given = LINEAR_ETA if self.eta_negative is None else self.eta_negative
         if self._searches():
             given = ETA_GRID
@@ -245,6 +236,9 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
 
     def _alternates(self) -> bool:
         return isinstance(self.eta_negative, str) and self.eta_negative == ALTERNATING
+
+    def _first_threshold(self) -> float:
+        return FIRST_THRESHOLD if self.threshold is None else self.threshold
 
     def _searches(self) -> bool:
         if self.eta_negative is None:
@@ -320,8 +314,7 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
 
         solve = PositiveEigenspaces(operators, self.n_components)
         if self._alternates():
-            first = FIRST_THRESHOLD if self.threshold is None else self.threshold
-            return alternate(solve, first, risk, self.margin)
+            return alternate(solve, self._first_threshold(), risk, self.margin)
         return scan_etas(solve, etas, risk)
 
     def _keep(self, coefficients: np.ndarray, support: Any) -> None:

@@ -14,7 +14,7 @@ from scipy.sparse.linalg import eigsh
 
 from eigenbench.methods.embeddings.constraints.constraint_operators import ConstraintOperators
 from eigenbench.methods.embeddings.constraints.margin_risk import eta_from_threshold
-from eigenbench.methods.linalg.eigenproblems import krylov_pairs
+from eigenbench.methods.linalg.eigenproblems import krylov_pairs, largest_eigenpairs
 
 logger = logging.getLogger(__name__)
 
@@ -48,9 +48,7 @@ class PositiveEigenspaces:
         T = self.operators.combined(eta)
         rounding = self.size * np.finfo(float).eps * np.linalg.norm(T)
         if self.size <= DENSE_LIMIT or self.n_vectors > self.size * DENSE_SHARE:
-            wanted = (self.size - self.n_vectors, self.size - 1)
-            values, vectors = linalg.eigh(T, subset_by_index=wanted, overwrite_a=True)
-            values, vectors = values[::-1], vectors[:, ::-1]
+            values, vectors = largest_eigenpairs(T, self.n_vectors, overwrite_a=True)
         else:
             values, vectors = self._iterate(T, eta, rounding)
         kept = values > rounding

@@ -9,7 +9,11 @@ import numpy as np
 from scipy import linalg
 
 from eigenbench.methods.embeddings.row_transformer import LabelledFit, MomentFit
-from eigenbench.methods.linalg.eigenproblems import SharedDenominator, make_peaks_positive
+from eigenbench.methods.linalg.eigenproblems import (
+    SharedDenominator,
+    largest_eigenpairs,
+    make_peaks_positive,
+)
 from eigenbench.methods.moments import AnyMoments, PooledMoments
 from eigenbench.methods.moments.streamed_moments import moments_within_memory
 
@@ -62,15 +66,9 @@ def top_generalized(
     except linalg.LinAlgError:
         basis = range_basis(noise)
         k = min(k, basis.shape[1])
-        values, vectors = _top(basis.T @ signal @ basis, None, k)
+        values, vectors = largest_eigenpairs(basis.T @ signal @ basis, k, check_finite=False)
         return values, basis @ vectors
-    return _top(signal, noise, k)
-
-
-def _top(signal: np.ndarray, noise: np.ndarray | None, k: int) -> tuple[np.ndarray, np.ndarray]:
-    d = len(signal)
-    values, vectors = linalg.eigh(signal, noise, subset_by_index=(d - k, d - 1), check_finite=False)
-    return values[::-1], vectors[:, ::-1]
+    return largest_eigenpairs(signal, k, b=noise, check_finite=False)
 
 
 def range_basis(noise: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import linalg
 
 from eigenbench.methods.embeddings.discriminants.moment_embedding import MomentEmbedding
-from eigenbench.methods.linalg.eigenproblems import top_of_gram
+from eigenbench.methods.linalg.eigenproblems import largest_eigenpairs, top_of_gram
 from eigenbench.methods.moments import AnyMoments
 from eigenbench.methods.moments.second_moments import ClassRows, SecondMoments, solved_from_rows
 from eigenbench.methods.parameter_constraints import POSITIVE_INTEGER
@@ -86,6 +86,4 @@ def _principal(held: SecondMoments, i: int, k: int) -> tuple[np.ndarray, np.ndar
         root = held.root(i) / np.sqrt(held.counts[i])
         values, U = top_of_gram(linalg.blas.dsyrk(1.0, root.T, trans=1, lower=1), k)
         return values, root.T @ (U / np.sqrt(values))
-    d = held.sums.shape[1]
-    values, vectors = linalg.eigh(held.conditional(i), subset_by_index=(d - k, d - 1), overwrite_a=True)
-    return values[::-1], vectors[:, ::-1]
+    return largest_eigenpairs(held.conditional(i), k, overwrite_a=True)
