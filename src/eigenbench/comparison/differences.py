@@ -20,15 +20,7 @@ from eigenbench.comparison.sampling_units import SamplingUnits, interaction_vari
 from eigenbench.comparison.tukey import moderated_variances, range_p_value, range_quantile
 
 #: Columns of the table of a comparison.
-COLUMNS = (
-    "tied",
-    "difference",
-    "difference_low",
-    "difference_high",
-    "p_value",
-    "detectable",
-    "n_to_settle",
-)
+COLUMNS = ("tied", "difference", "difference_low", "difference_high", "p_value", "detectable", "n_to_settle")
 #: Fewer re-drawn splits, or values without test rows, do not tell how much they vary.
 MIN_SPLITS = 5
 #: Nominal probability that any of several equal methods is not tied with the best.

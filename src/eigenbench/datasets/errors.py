@@ -33,13 +33,7 @@ class MalformedData(DatasetError):
     ``place`` is the line, byte offset or member where reading stopped, ``problem`` what was found there.
     """
 
-    def __init__(
-        self,
-        file: str | Path,
-        place: str,
-        problem: str,
-        remedy: str = FETCH_AGAIN,
-    ):
+    def __init__(self, file: str | Path, place: str, problem: str, remedy: str = FETCH_AGAIN):
         super().__init__(f"{file}, {place}: {problem}; {remedy}")
         self.file, self.place, self.problem = str(file), place, problem
 

@@ -92,9 +92,7 @@ def _rendered(template: str, names: dict[str, Any]) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("eigenbench.own_data"),
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
+        loader=PackageLoader("eigenbench.own_data"), undefined=StrictUndefined, keep_trailing_newline=True
     )
     return environment.get_template(f"{template}.j2").render(names)
 

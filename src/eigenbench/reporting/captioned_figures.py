@@ -18,13 +18,7 @@ from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.reporting import exhibit_plots
 from eigenbench.reporting.drawing import Drawing
-from eigenbench.reporting.figures import (
-    LARGEST_RATIO,
-    error_against,
-    heat_map,
-    rank_against_seconds,
-    ranking,
-)
+from eigenbench.reporting.figures import LARGEST_RATIO, error_against, heat_map, rank_against_seconds, ranking
 from eigenbench.reporting.formatting import metric_style, sentence, split_size
 from eigenbench.reporting.leaderboard import in_order
 from eigenbench.reporting.replicates import RunGroup, failed_sizes, headline_direction, total_seconds

@@ -24,13 +24,7 @@ REPORT_FILES = ("index.html", "results.csv", "comparison.csv")
 
 
 def write_crate(
-    suite_path: Path,
-    out: Path,
-    *,
-    results_dir: Path,
-    reports_dir: Path,
-    licence: str,
-    models: bool = False,
+    suite_path: Path, out: Path, *, results_dir: Path, reports_dir: Path, licence: str, models: bool = False
 ) -> int:
     """Write records, predictions and report of a suite, with its file, the workflow and the data's SHA-256.
 

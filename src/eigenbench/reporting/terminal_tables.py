@@ -25,13 +25,7 @@ from eigenbench.reporting.shown_table import ShownTable
 #: Lines of each leaderboard in the summary.
 _N_BEST = 3
 
-_STYLES = {
-    "reproduced": "green",
-    "better": "cyan",
-    "off": "red",
-    "best": "bold",
-    "failed-text": "red",
-}
+_STYLES = {"reproduced": "green", "better": "cyan", "off": "red", "best": "bold", "failed-text": "red"}
 
 
 def print_suites(suites: Sequence[Suite], groups: Groups) -> None:

@@ -110,11 +110,7 @@ def _compared(run: Run, verdict: RunVerdict, why: str = "", **fields: Any) -> Co
 
 
 def _compare_run(
-    run: Run,
-    record: Record,
-    reference: Reference,
-    origins: list[_Origin],
-    noise: Callable[..., Noise | None],
+    run: Run, record: Record, reference: Reference, origins: list[_Origin], noise: Callable[..., Noise | None]
 ) -> ComparedRun:
     name = (run.dataset, run.method, run.classifier, str(run.seed))
     there = reference.find(name, run.key, set(record.metrics))

@@ -189,12 +189,7 @@ class Trial:
     metrics: Callable[[int], dict[str, float]] = lambda seed: {}
 
     def train(
-        self,
-        method: Any,
-        train: tuple[Any, Any],
-        test: tuple[Any, Any],
-        *,
-        allow_classifiers: bool = False,
+        self, method: Any, train: tuple[Any, Any], test: tuple[Any, Any], *, allow_classifiers: bool = False
     ) -> TrainedModel:
         """Train a method with the classifier of the settings on (X, y), and take its error on other rows.
 

@@ -71,10 +71,7 @@ def measure(trial: Trial) -> Outcome:
     eigenvalues = np.square(getattr(fitted, "singular_values_", ())) / dataset.X_train.shape[0]
     curves = {"eigenvalues": [(i, float(value)) for i, value in enumerate(eigenvalues, 1)]}
     return Outcome(
-        metrics,
-        curves if len(eigenvalues) else {},
-        dimension=fitted.embedding_.shape[1],
-        fit_seconds=seconds,
+        metrics, curves if len(eigenvalues) else {}, dimension=fitted.embedding_.shape[1], fit_seconds=seconds
     )
 
 

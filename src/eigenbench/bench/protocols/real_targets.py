@@ -60,10 +60,7 @@ def measure(trial: Trial) -> Outcome:
     for column, share in zip(settings.targets, unexplained, strict=True):
         metrics[f"unexplained_variance_of_{column}"] = float(share)
     return Outcome(
-        metrics,
-        dimension=regression.n_features_in_,
-        fit_seconds=fitted - started,
-        predict_seconds=seconds,
+        metrics, dimension=regression.n_features_in_, fit_seconds=fitted - started, predict_seconds=seconds
     )
 
 

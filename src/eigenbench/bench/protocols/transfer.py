@@ -153,10 +153,7 @@ def target_plane(Z: np.ndarray, names: list[str], seed: int) -> Scatter:
 
 def distance_histogram(pairs: PairDistances, threshold: float) -> Histogram:
     """Show the distances of equal and of different classes over common bins, and the best threshold."""
-    distances = {
-        "equal classes": np.sqrt(pairs.positive),
-        "different classes": np.sqrt(pairs.negative),
-    }
+    distances = {"equal classes": np.sqrt(pairs.positive), "different classes": np.sqrt(pairs.negative)}
     top = _largest_distance(pairs)
     edges = np.linspace(0.0, top or 1.0, _BINS + 1)
     return Histogram(

@@ -102,10 +102,7 @@ def check_parameter(cls: type, key: str, values: list[Any]) -> None:
     The values that scikit-learn's estimators, and ours, take are their ``_parameter_constraints``. Parts that
     are written like steps are not looked at, and of ``{choose: [...]}`` each choice is.
     """
-    from eigenbench.methods.parameter_constraints import (
-        InvalidParameterError,
-        validate_parameter_constraints,
-    )
+    from eigenbench.methods.parameter_constraints import InvalidParameterError, validate_parameter_constraints
 
     known = list(inspect.signature(cls).parameters)
     if key not in known:

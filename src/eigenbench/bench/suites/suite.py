@@ -11,14 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import (
-    Field,
-    PrivateAttr,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, PrivateAttr, ValidationError, ValidationInfo, field_validator, model_validator
 
 from eigenbench.bench.protocols.available import find_protocol
 from eigenbench.bench.protocols.base import ProtocolSettings, RunSizes, Several

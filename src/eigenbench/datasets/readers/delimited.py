@@ -24,11 +24,7 @@ _ARROW_ROW = re.compile(r"Row #(\d+): ")
 
 
 def read_table(
-    path: Path,
-    *,
-    delimiter: str = ",",
-    label: Literal["first", "last"] = "last",
-    one_hot: bool = False,
+    path: Path, *, delimiter: str = ",", label: Literal["first", "last"] = "last", one_hot: bool = False
 ) -> RawRows:
     """Read rows of numbers and a label, from UTF-8 text without header or blank lines.
 

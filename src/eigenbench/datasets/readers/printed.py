@@ -68,12 +68,7 @@ def _ink(font: ImageFont.FreeTypeFont, character: str) -> Image.Image:
 
 
 def _draw_all(
-    path: Path,
-    ink: Image.Image,
-    options: PrintedFormat,
-    n_images: int,
-    character: str,
-    missing: Image.Image,
+    path: Path, ink: Image.Image, options: PrintedFormat, n_images: int, character: str, missing: Image.Image
 ) -> np.ndarray:
     """Return the images of one character as rows."""
     levels = np.asarray(ink, dtype=np.float64)

@@ -46,12 +46,7 @@ class NapkinXCPLT(ClassifierMixin, BaseEstimator):
     }
 
     def __init__(
-        self,
-        *,
-        C: float = 10.0,
-        max_leaves: int = 100,
-        n_jobs: int = 1,
-        random_state: Any = None,
+        self, *, C: float = 10.0, max_leaves: int = 100, n_jobs: int = 1, random_state: Any = None
     ) -> None:
         self.C = C
         self.max_leaves = max_leaves
