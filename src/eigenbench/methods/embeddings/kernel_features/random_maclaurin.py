@@ -11,8 +11,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from eigenbench.methods.embeddings.kernel_features.random_map import (
     COMPLEX_SIGNS,
-    KnownProductMoments,
     PolynomialKernelMap,
+    ProductMomentsMixin,
     sketch_width,
     unit_cosines,
     unit_squared_products,
@@ -21,7 +21,7 @@ from eigenbench.methods.embeddings.kernel_features.random_map import (
 from eigenbench.methods.embeddings.kernel_features.spherical_density import maclaurin_coefficients
 
 
-class MaclaurinMap(KnownProductMoments, PolynomialKernelMap):
+class MaclaurinMap(ProductMomentsMixin, PolynomialKernelMap):
     """Base of the maps by products of random signs, which differ in how many features each order gets."""
 
     orders_: np.ndarray

@@ -203,7 +203,7 @@ def write_parts(features: np.ndarray, out: np.ndarray) -> None:
     out[:, :half], out[:, half : 2 * half], out[:, 2 * half :] = features.real, features.imag, 0
 
 
-class KnownProductMoments:
+class ProductMomentsMixin:
     """Mixin of maps whose inner products have known moments over the draws of the map."""
 
     def _moments_are_known(self) -> bool:

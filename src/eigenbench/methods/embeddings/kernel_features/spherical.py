@@ -15,8 +15,8 @@ from eigenbench.methods.embeddings.kernel_features.frequencies import (
     trigonometric_features,
 )
 from eigenbench.methods.embeddings.kernel_features.random_map import (
-    KnownProductMoments,
     PolynomialKernelMap,
+    ProductMomentsMixin,
     unit_cosines,
     unit_rows,
 )
@@ -35,7 +35,7 @@ _UNIFORM_SHARE = 0.01
 _MOMENT_POINTS = 801
 
 
-class SphericalRandomFeatures(KnownProductMoments, PolynomialKernelMap):
+class SphericalRandomFeatures(ProductMomentsMixin, PolynomialKernelMap):
     r"""Approximate a radial kernel on the unit sphere by random Fourier features.
 
     The polynomial kernel :math:`K(z) = (1 - z^2/a^2)^p = \alpha (q + x^\top y)^p`, z = ‖x − y‖, q = a²/2 − 1,

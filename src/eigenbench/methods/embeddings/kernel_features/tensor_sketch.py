@@ -11,8 +11,8 @@ from eigenbench.methods.embeddings.kernel_features.random_map import (
     BLOCK_BYTES,
     COMPLEX_SIGNS,
     REAL_SIGNS,
-    KnownProductMoments,
     PolynomialKernelMap,
+    ProductMomentsMixin,
     sketch_width,
     unit_cosines,
     unit_squared_products,
@@ -20,7 +20,7 @@ from eigenbench.methods.embeddings.kernel_features.random_map import (
 )
 
 
-class TensorSketch(KnownProductMoments, PolynomialKernelMap):
+class TensorSketch(ProductMomentsMixin, PolynomialKernelMap):
     r"""Approximate the polynomial kernel on the sphere by Tensor Sketch.
 
     With the constant coordinate √q, q = a²/2 − 1, the kernel :math:`\alpha (q + x^\top y)^p` is a p-th power
