@@ -31,9 +31,6 @@ class RandomMap(ClassNamePrefixFeaturesOutMixin, UnsupervisedFit):
     n_components: int
     random_state: Any
 
-    #: Rows of a block, however wide they are.
-    _least_rows: ClassVar[int] = 1
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [POSITIVE_INTEGER],
         "random_state": ["random_state"],
@@ -65,8 +62,7 @@ class RandomMap(ClassNamePrefixFeaturesOutMixin, UnsupervisedFit):
         X = self._fitted_rows(X)
         features = np.empty((X.shape[0], self.n_components), dtype=X.dtype)
         arrays = self._arrays(X.dtype)
-        size = self._bytes_per_row(X.dtype.itemsize)
-        for rows in row_slices(X.shape[0], size, max(BLOCK_BYTES, self._least_rows * size)):
+        for rows in row_slices(X.shape[0], self._bytes_per_row(X.dtype.itemsize), BLOCK_BYTES):
             block = X[rows]
             self._check_rows(block, rows.start)
             self._map_rows(block, arrays, features[rows])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -96,9 +96,6 @@ class SphericalHermiteFeatures(PolynomialKernelMap):
     True
     """
 
-    # The product with the directions needs many rows, and the polynomials are evaluated in tiles.
-    _least_rows: ClassVar[int] = 256
-
     def _draw(self, X: Any, rng: np.random.RandomState) -> None:
         width = X.shape[1]
         self.axis_ = self._axis(X)
@@ -154,7 +151,8 @@ class SphericalHermiteFeatures(PolynomialKernelMap):
         return np.array(variances)
 
     def _bytes_per_row(self, itemsize: int) -> int:
-        return 2 * self.n_components * itemsize
+        # The product with the directions needs many rows; the polynomials are evaluated in tiles.
+        return min(2 * self.n_components * itemsize, BLOCK_BYTES // 256)
 
     def _arrays(self, dtype: np.dtype) -> Any:
         rotation = self._rotation()
@@ -222,12 +220,11 @@ class _Rotation:
 
     def fold(self, directions: np.ndarray, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return a matrix and offsets that give ``rest @ directions`` from the rows themselves."""
-        mirror, scale = self.mirror.astype(directions.dtype), 1 / np.sqrt(self.q + 1)
-        overlap = mirror[:-1] @ directions
-        matrix = np.outer(mirror[:-1] * directions.dtype.type(-2 * scale), overlap)
-        matrix += directions.dtype.type(scale) * directions
-        offsets = -2 * self.mirror[-1] * np.sqrt(self.q) * scale * overlap
-        return matrix.astype(dtype, copy=False), offsets.astype(dtype, copy=False)
+        directions, mirror = directions.astype(dtype, copy=False), self.mirror.astype(dtype)
+        scale = mirror.dtype.type(1 / np.sqrt(self.q + 1))
+        overlap = scale * (mirror[:-1] @ directions)
+        matrix = scale * directions - np.outer(2 * mirror[:-1], overlap)
+        return matrix, overlap * mirror.dtype.type(-2 * self.mirror[-1] * np.sqrt(self.q))
 
 
 def _project(block: Any, matrix: np.ndarray, offsets: np.ndarray) -> np.ndarray:
