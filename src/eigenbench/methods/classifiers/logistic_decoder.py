@@ -93,10 +93,8 @@ def independent_loss(logits: np.ndarray, targets: Targets) -> float:
     # log(1 + e^f), several times as fast in parts as by `logaddexp`.
     losses = np.log1p(np.exp(-np.abs(logits)))
     losses += np.maximum(logits, 0)
-    if weights is None:
-        loss = losses.sum(dtype=np.float64) - logits[own].sum(dtype=np.float64)
-    else:
-        loss = weights @ losses.sum(axis=1, dtype=np.float64) - weights[own[0]] @ logits[own]
+    factors = np.ones(len(logits)) if weights is None else weights
+    loss = factors @ losses.sum(axis=1, dtype=np.float64) - factors[own[0]] @ logits[own]
     expit(logits, out=logits)
     logits[own] -= 1
     if weights is not None:
@@ -273,9 +271,8 @@ def prior_logits(targets: Targets, *, multinomial: bool) -> np.ndarray:
     n, c = labels.shape
     weights = None if targets.weights is None else np.repeat(targets.weights, np.diff(labels.indptr))
     counts = np.bincount(labels.indices, weights, minlength=c)
-    if multinomial:
-        return np.log((counts + 0.5) / (n + 0.5 * c))
-    return np.log((counts + 0.5) / (n - counts + 0.5))
+    others = n + 0.5 * c if multinomial else n - counts + 0.5
+    return np.log((counts + 0.5) / others)
 
 
 @dataclass
