@@ -82,7 +82,7 @@ def multinomial_loss(logits: np.ndarray, targets: Targets) -> float:
     logits[own] -= 1
     if weights is None:
         return float(np.log(totals).sum(dtype=np.float64) - own_logits.sum(dtype=np.float64))
-    _scale(logits, weights)
+    logits *= weights.astype(logits.dtype)[:, None]
     return float(weights @ (np.log(totals) - own_logits))
 
 
@@ -98,13 +98,8 @@ def independent_loss(logits: np.ndarray, targets: Targets) -> float:
     expit(logits, out=logits)
     logits[own] -= 1
     if weights is not None:
-        _scale(logits, weights)
+        logits *= weights.astype(logits.dtype)[:, None]
     return float(loss)
-
-
-def _scale(gradient: np.ndarray, weights: np.ndarray) -> None:
-    """Multiply rows by their weights, in place."""
-    gradient *= weights.astype(gradient.dtype)[:, None]
 
 
 LOSSES: dict[str, LabelLoss] = {"multinomial": multinomial_loss, "independent": independent_loss}
