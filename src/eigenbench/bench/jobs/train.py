@@ -172,23 +172,19 @@ def fit_classifier(spec: JobSpec, step: Step, features: Any, X: Any, y: Any, see
 def search(context: JobContext, classifier: str, seed: int) -> list[Report]:
     """Fit and score the candidates of a run in this process, in order.
 
-    Those of an embedding share its features, except where the classifier makes them block by block. Returns
-    for each candidate its ``params``, ``status``, ``score`` and, on multilabel data, ``thresholds``.
+    Returns for each candidate its ``params``, ``status``, ``score`` and, on multilabel data, ``thresholds``.
     """
     spec = context.spec
     assert spec.validation is not None
     dataset = context.open(seed)
     X, y = spec.rows(dataset, "fit", seed)
-    unseen, truth = spec.rows(dataset, "validation", seed)
-    in_blocks = takes_feature_map(spec.load(spec.classifiers[classifier].component))
+    held_out = spec.rows(dataset, "validation", seed)
     candidates: list[Report] = []
     embeddings = spec.embedding_points()
     for number, group in groupby(spec.points(classifier), key=lambda point: point.embedding):
-        features, rows, reason = None, (X, unseen), None
+        features, reason = None, None
         try:
             features, _ = embed(spec, embeddings[number], X, y, seed)
-            if not in_blocks:
-                features, rows = None, (transform(features, X), transform(features, unseen))
         except Exception as error:
             reason = _candidate_error(error)
         for point in group:
@@ -197,8 +193,8 @@ def search(context: JobContext, classifier: str, seed: int) -> list[Report]:
             if reason is None:
                 try:
                     _, step = with_candidate(spec, classifier, point.params)
-                    model, _ = fit_classifier(spec, step, features, rows[0], y, seed)
-                    scores = score_run(spec, model, rows[1], truth, dataset)
+                    model, _ = fit_classifier(spec, step, features, X, y, seed)
+                    scores = score_run(spec, model, *held_out, dataset)
                     candidate |= {"status": "ok", "score": scores.metrics[spec.validation.metric]}
                     candidate |= {"thresholds": scores.thresholds}
                 except Exception as error:
