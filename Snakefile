@@ -9,7 +9,7 @@ configfile: f"{workflow.basedir}/config/config.yaml"
 include: "workflow/rules/common.smk"
 
 
-# The targets: `all`, the suites that config.yaml names, is the default; each suite; and every published table.
+# The targets: `all`, the suites that config.yaml names, is the default; each suite; the suites of papers; and every suite.
 for target, suites in BENCH.targets.items():
 
     rule:

@@ -311,6 +311,9 @@ def test_the_targets_are_the_configured_suites_each_suite_those_of_papers_and_al
     assert bench.targets["all"] == ["quick"]
     assert bench.targets["paper"] == ["one-table"]
     assert bench.targets["every_suite"] == ["one-table", "s", "two-tables"]
+    (tmp_path / "suites" / "one-table.yaml").unlink()
+    bench = Workflow({"suites": ["quick"]}, tmp_path / "config.yaml", tmp_path / "suites", check=False)
+    assert list(bench.targets) == ["all", "quick", "s", "two-tables", "every_suite"]
     assert bench.report_files("all")[0] == "reports/index.html"
     assert bench.report_files("s")[0] == "reports/s/index.html"
     assert [bench.reported(SimpleNamespace(report=report)) for report in ("", "s/")] == [["quick"], ["s"]]

@@ -86,11 +86,14 @@ class Workflow:
         Suites that repeat the experiments of a paper list their deviations from it.
         """
         others = [name for name in self.suite_paths if name != "quick"]
+        several = {
+            "paper": [name for name in others if self.plans[name].suite.deviations],
+            "every_suite": others,
+        }
         return {
             "all": list(self.config.suites),
             **{name: [name] for name in self.suite_paths},
-            "paper": [name for name in others if self.plans[name].suite.deviations],
-            "every_suite": others,
+            **{name: suites for name, suites in several.items() if suites},
         }
 
     def local(self, folder: str) -> str:

@@ -27,6 +27,9 @@ LARGEST_SCORE = 1e8
 #: Bytes of the powers of scores that are made at a time: they stay in a cache.
 POWER_BYTES = 2**22
 
+#: Rows whose weighted sums by class are made in single precision.
+_SUMMED_ROWS = 256
+
 #: Runs over the rows: calls ``add`` of what a function makes and returns it.
 SumRows = Callable[[Callable[[], Any]], Any]
 
@@ -310,9 +313,18 @@ def link_powers(scores: np.ndarray, axis: int = 1) -> np.ndarray:
 
 
 def _class_sums(codes: np.ndarray, weights: np.ndarray, rows: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return the weighted sum of the rows of each class, (c, columns), in the wider type of the two."""
-    at = codes, np.arange(len(codes))
-    return np.asarray(sparse.csr_array((weights, at), shape=(n_classes, len(codes))) @ rows)
+    """Return the weighted sum of the rows of each class, (c, columns), summed in double precision.
+
+    Products are in the wider type of weights and rows. A few rows are summed in it, as long sums in single
+    precision lose digits.
+    """
+    sums = np.zeros((n_classes, rows.shape[1]))
+    step = _SUMMED_ROWS if weights.dtype == np.float32 else len(codes)
+    for start in range(0, len(codes), step):
+        here = slice(start, start + step)
+        at = codes[here], np.arange(len(codes[here]))
+        sums += sparse.csr_array((weights[here], at), shape=(n_classes, len(at[1]))) @ rows[here]
+    return sums
 
 
 def project_rows_to_simplex(scores: np.ndarray) -> np.ndarray:

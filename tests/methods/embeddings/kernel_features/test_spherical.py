@@ -47,12 +47,14 @@ def estimates(model, z, d, n_seeds):
     return np.array(result), fitted
 
 
-@pytest.mark.parametrize(("n", "d"), [(3, 1), (7, 2), (100, 40), (30, 200)])
+@pytest.mark.parametrize(("n", "d"), [(3, 1), (7, 2), (100, 40), (30, 200), (300, 300)])
 def test_orthogonal_directions_are_the_factors_of_gaussian_blocks(n, d):
     found, rng = orthogonal_directions(n, d, np.random.RandomState(0)), np.random.RandomState(0)
     for start in range(0, n, d):
         q, triangle = np.linalg.qr(rng.standard_normal((d, min(d, n - start))))
-        assert_allclose(found[start : start + d], (q * np.sign(np.diag(triangle))).T, atol=1e-9)
+        block = found[start : start + d]
+        assert_allclose(block, (q * np.sign(np.diag(triangle))).T, atol=1e-9)
+        assert_allclose(block @ block.T, np.eye(len(block)), atol=1e-13)
 
 
 @pytest.mark.parametrize("n_components", [30, 31])

@@ -13,6 +13,9 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 #: Largest factor applied as one matrix product; a product of this size runs at the speed of memory.
 _RADIX = 64
 
+#: Where fewer dimensions are left, directions are orthogonalised twice: one pass loses digits there.
+_FEW_DIMENSIONS = 64
+
 
 def next_power_of_two(number: int) -> int:
     """Return the smallest power of two that is at least ``number`` ≥ 1."""
@@ -116,11 +119,13 @@ def orthogonal_directions(n: int, d: int, rng: np.random.RandomState) -> np.ndar
         block[:] = rng.standard_normal((d, len(block))).T
         done = 0
         while done < len(block):
-            # Half as many Gaussian rows as dimensions are left: so few are well conditioned for Cholesky.
+            # Half as many Gaussian rows as dimensions are left: so few are well conditioned for Cholesky, but
+            # for the last ones.
             before, rows = block[:done], block[done : done + max(1, (d - done) // 2)]
-            rows -= (rows @ before.T) @ before
-            triangle = linalg.cholesky(rows @ rows.T, lower=True, check_finite=False)
-            rows[:] = linalg.solve_triangular(triangle, rows, lower=True, check_finite=False)
+            for _ in range(2 if d - done < _FEW_DIMENSIONS else 1):
+                rows -= (rows @ before.T) @ before
+                triangle = linalg.cholesky(rows @ rows.T, lower=True, check_finite=False)
+                rows[:] = linalg.solve_triangular(triangle, rows, lower=True, check_finite=False)
             done += len(rows)
     return directions
 
