@@ -191,32 +191,32 @@ def _error(scores: NDArray[Any], y: NDArray[np.int64]) -> float:
 def exact_machine(data: UnitRows, Cs: tuple[float, ...], *, degree: int, a: float) -> dict[str, float]:
     """Train machines with the exact kernel, for pairs of classes; the metrics of `machine_on_features`."""
 
-    def machine(C: float) -> Any:
-        return _kernel_machine(C, degree, a, len(data.y))
+    def error(C: float, n: int, X: Any, y: NDArray[np.int64]) -> float:
+        return float(np.mean(_kernel_machine(C, degree, a, data.X[:n], data.y[:n]).predict(X) != y))
 
-    errors = []
-    for C in Cs:
-        fitted = machine(C).fit(data.X[: data.n_fit], data.y[: data.n_fit])
-        errors.append(float(np.mean(fitted.predict(data.X[data.n_fit :]) != data.y[data.n_fit :])))
+    errors = [error(C, data.n_fit, data.X[data.n_fit :], data.y[data.n_fit :]) for C in Cs]
     best = int(np.argmin(errors))
-    final = machine(Cs[best]).fit(data.X, data.y)
-    return {
-        "test_error": float(np.mean(final.predict(data.X_test) != data.y_test)),
-        "validation_error": errors[best],
-        "C": Cs[best],
-    }
+    test_error = error(Cs[best], len(data.y), data.X_test, data.y_test)
+    return {"test_error": test_error, "validation_error": errors[best], "C": Cs[best]}
 
 
-def _kernel_machine(C: float, degree: int, a: float, n_rows: int) -> Any:
-    """Return a machine whose kernel is one matrix product where it fits in memory, else libsvm's own.
+def _kernel_machine(C: float, degree: int, a: float, X: Any, y: NDArray[np.int64]) -> Any:
+    """Train a machine whose kernel is one matrix product where it fits in memory, else libsvm's own.
 
-    The kernel (1 - |x - y|²/a²)^p of unit rows is (g x·y + 1 - g)^p with g = 2/a².
+    The kernel (1 - |x - y|²/a²)^p of unit rows is (g x·y + 1 - g)^p with g = 2/a². Libsvm gets equal dense
+    rows of a class as one row of their weight: the same problem with fewer unknowns.
     """
     from sklearn.svm import SVC
 
     from eigenbench.methods.embeddings.kernel_features.spherical_density import spherical_polynomial_kernel
 
-    if n_rows <= _MAX_KERNEL_ROWS:
-        return SVC(C=C, kernel=partial(spherical_polynomial_kernel, degree=degree, a=a))
+    if X.shape[0] <= _MAX_KERNEL_ROWS:
+        return SVC(C=C, kernel=partial(spherical_polynomial_kernel, degree=degree, a=a)).fit(X, y)
+    counts = None
+    if isinstance(X, np.ndarray):
+        pairs = np.column_stack([X, y])
+        _, first, counts = np.unique(pairs, axis=0, return_index=True, return_counts=True)
+        X, y, counts = X[np.sort(first)], y[np.sort(first)], counts[np.argsort(first)]
     g = 2 / a**2
-    return SVC(C=C, kernel="poly", degree=degree, gamma=g, coef0=1 - g, cache_size=_CACHE_MB)
+    machine = SVC(C=C, kernel="poly", degree=degree, gamma=g, coef0=1 - g, cache_size=_CACHE_MB)
+    return machine.fit(X, y, sample_weight=counts)

@@ -45,7 +45,9 @@ class SquaredHinge:
         objective by less than ``tol`` of it, or after ``max_iter`` steps, with a ``ConvergenceWarning``.
         """
         signs = self.signs
-        weights = self._zeros() if start is None else start.astype(signs.dtype)
+        if start is None:
+            start = np.zeros((self.features.shape[1] + 1, signs.shape[1]))
+        weights = start.astype(signs.dtype)
         for _ in range(max_iter):
             pulled, scores = self._passed(
                 weights, lambda scores, rows: signs[rows] * np.maximum(1 - signs[rows] * scores, 0)
@@ -61,9 +63,6 @@ class SquaredHinge:
                 return weights
         warn_of_limit(C, max_iter, tol)
         return weights
-
-    def _zeros(self) -> np.ndarray:
-        return np.zeros((self.features.shape[1] + 1, self.signs.shape[1]), dtype=self.features.dtype)
 
     def _passed(
         self, weights: np.ndarray, weigh: Callable[[np.ndarray, slice], np.ndarray]
