@@ -120,7 +120,8 @@ def machine_on_features(
 
     Returns ``test_error``, ``validation_error`` of the chosen C, and ``C``. Features of all training rows are
     in memory at once; those of test rows block by block. Up to 10,000 rows, and where rows are fewer than
-    four for each feature, the inner products of the rows are too.
+    four for each feature, the inner products of the rows are too, and while C is chosen a copy of those of
+    the rows to fit on.
     """
     from eigenbench.methods.classifiers.squared_hinge import decision_values
     from eigenbench.methods.linalg.row_blocks import row_slices
@@ -159,8 +160,13 @@ def _in_dual(
     from eigenbench.methods.classifiers.squared_hinge import SquaredHingeDual, inner_products
 
     gram = inner_products(mapped)
-    part = SquaredHingeDual(gram[: data.n_fit, : data.n_fit], signs[: data.n_fit])
-    found, C, error = _best(part, partial(np.matmul, gram[data.n_fit :, : data.n_fit]), data, Cs, tol)
+    found, C, error = _best(
+        SquaredHingeDual(gram[: data.n_fit, : data.n_fit], signs[: data.n_fit]),
+        partial(np.matmul, gram[data.n_fit :, : data.n_fit]),
+        data,
+        Cs,
+        tol,
+    )
     start = np.vstack([found, np.zeros_like(signs[data.n_fit :])])
     final = SquaredHingeDual(gram, signs).minimise(C, start=start, tol=tol)
     return np.vstack([mapped.T @ final, final.sum(axis=0)]), C, error
