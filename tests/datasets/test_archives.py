@@ -1,5 +1,6 @@
 """Members of archives can't reach outside, be links, or blow up."""
 
+import errno
 import io
 import tarfile
 import tempfile
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigenbench.datasets import MalformedData
-from eigenbench.datasets.archives import pack_tar, tar_members, zip_members
+from eigenbench.datasets.archives import compression_errors, pack_tar, tar_members, zip_members
 
 OUTSIDE = ["", "/etc/passwd", "../evil", "a/../../evil", "..", "C:/evil", "a\\..\\evil"]
 
@@ -34,6 +35,13 @@ def test_names_outside_are_refused(name, tmp_path):
         archive.writestr(zipfile.ZipInfo(name), b"x")
     with pytest.raises(MalformedData, match="points outside"):
         list(zip_members(tmp_path / "a.zip", "*", limit=10))
+
+
+def test_a_full_disk_is_no_damaged_file():
+    with pytest.raises(OSError, match="No space"), compression_errors("a.gz"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    with pytest.raises(MalformedData, match="compressed stream"), compression_errors("a.gz"):
+        raise OSError("Invalid data stream")
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])

@@ -266,7 +266,8 @@ class SuiteImport:
             if key.kind != RUN and key.experiment == experiment:
                 self.store.keep(key, overview if key.kind == OVERVIEW else parents.get(key))
         for key, run in parents.items():
-            self.account.summary_ids["/".join((self.store.suite, *key[1:4]))] = run.run_id
+            name = "/".join((self.store.suite, key.experiment, key.method, key.classifier))
+            self.account.summary_ids[name] = run.run_id
 
     def _current(self, key: Key, content: str) -> StoredRun | None:
         """Return a summary, unless it is out of date, or lacks a model that is at hand here."""

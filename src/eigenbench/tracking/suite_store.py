@@ -32,8 +32,8 @@ PARENT = "mlflow.parentRunId"
 NOTE = "mlflow.note.content"
 
 # The most that MLflow takes or gives in one call, and in one tag.
-_MOST_METRICS = 900
-_MOST_PARAMS = 100
+_METRICS_PER_CALL = 900
+_PARAMS_PER_CALL = 100
 _RUNS_PER_PAGE = 1000
 _MODELS_PER_PAGE = 100
 _TAG_LENGTH = 5000
@@ -166,7 +166,7 @@ class SuiteStore:
         if found and beside and found.artifact_location != place:
             # The store was moved or copied. `mlflow gc` would delete the files, which may be the original's.
             client.rename_experiment(found.experiment_id, f"{suite} until {datetime.now():%F %T.%f}")
-            note = f"The store was moved or copied; the files of these runs: `{found.artifact_location}`."
+            note = f"The store was moved. The files of these runs are in `{found.artifact_location}`."
             client.set_experiment_tag(found.experiment_id, NOTE, note)
             found = None
         if found and found.lifecycle_stage == "deleted":
@@ -227,8 +227,8 @@ class SuiteStore:
         run_id = created.info.run_id
         try:
             while metrics or params:
-                self.client.log_batch(run_id, metrics=metrics[:_MOST_METRICS], params=params[:_MOST_PARAMS])
-                metrics, params = metrics[_MOST_METRICS:], params[_MOST_PARAMS:]
+                self.client.log_batch(run_id, metrics=metrics[:_METRICS_PER_CALL], params=params[:_PARAMS_PER_CALL])
+                metrics, params = metrics[_METRICS_PER_CALL:], params[_PARAMS_PER_CALL:]
             if datasets:
                 self.client.log_inputs(run_id, list(datasets))
         except MlflowException as error:

@@ -248,7 +248,7 @@ def test_files_that_hold_no_suite(tmp_path, data, words):
 
 
 def test_a_file_whose_name_cannot_be_a_folder_is_refused(tmp_path):
-    of_rules = ("report", "train", "paper")
+    of_rules = ("report", "train", "paper", "every_suite")
     of_reports = ("figures", "results.csv", "Index.html", "receipts")
     hostile = ("x; touch injected", "$(touch injected)", "a b", "-rf", "{x}", "seed-1")
     for name in (*hostile, *of_rules, *of_reports):
