@@ -265,9 +265,8 @@ class SuiteImport:
         for key in list(self.store.runs):
             if key.kind != RUN and key.experiment == experiment:
                 self.store.keep(key, overview if key.kind == OVERVIEW else parents.get(key))
-        for key, run in parents.items():
-            name = "/".join((self.store.suite, key.experiment, key.method, key.classifier))
-            self.account.summary_ids[name] = run.run_id
+        ids = {f"{self.store.suite}/{of.experiment}/{of.method}/{of.classifier}": of for of in parents}
+        self.account.summary_ids |= {name: parents[of].run_id for name, of in ids.items()}
 
     def _current(self, key: Key, content: str) -> StoredRun | None:
         """Return a summary, unless it is out of date, or lacks a model that is at hand here."""

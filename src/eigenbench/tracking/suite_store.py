@@ -227,7 +227,7 @@ class SuiteStore:
         run_id = created.info.run_id
         try:
             while metrics or params:
-                self.client.log_batch(run_id, metrics=metrics[:_METRICS_PER_CALL], params=params[:_PARAMS_PER_CALL])
+                self.client.log_batch(run_id, metrics[:_METRICS_PER_CALL], params[:_PARAMS_PER_CALL])
                 metrics, params = metrics[_METRICS_PER_CALL:], params[_PARAMS_PER_CALL:]
             if datasets:
                 self.client.log_inputs(run_id, list(datasets))
