@@ -76,8 +76,10 @@ def _record(
     name = (run.dataset, run.method, run.classifier, str(run.seed))
     found = by_key.get(run.key) or others.get(name)
     why = ""
-    if found is None:
-        why = f"the files of {run.dataset} have to be supplied" if entry.supplied else "no reference run yet"
+    if entry.supplied and (found is None or found.status == "not_run"):
+        why = f"the files of {run.dataset} have to be supplied"
+    elif found is None:
+        why = "no reference run yet"
     elif found.status == "not_run":
         why = "its data or a package could not be had where the reference was made"
     elif found.status != "ok":
