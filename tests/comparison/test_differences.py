@@ -202,6 +202,15 @@ def test_methods_may_have_different_seeds_on_one_test_set():
     assert compare_methods(runs).table["tied"].all()
 
 
+def test_splits_that_test_the_same_rows_are_one_test_set():
+    wrong = noisy([0.2, 0.25, 0.4], 5, 300, 0.0)
+    order = draws(5, 300, 300)
+    shuffled = runs_of([[one[order[split]] for split, one in enumerate(found)] for found in wrong])
+    found, expected = compare_methods(shuffled, test_rows=order), compare_methods(runs_of(wrong))
+    assert found.basis == expected.basis == OVER_SEEDS_AND_ROWS
+    pd.testing.assert_frame_equal(found.table, expected.table)
+
+
 @pytest.mark.parametrize("design", ["seeds", "splits"])
 def test_a_ratio_that_is_a_mean_has_the_answer_of_the_mean(design):
     wrong = noisy([0.2, 0.22, 0.4], 6, 150, 0.03)

@@ -41,6 +41,14 @@ def test_the_interval_of_a_mean_holds_it_and_stays_inside_zero_to_one(wrong):
         assert found.estimate - 1e-12 <= found.high <= 1
 
 
+def test_splits_that_test_the_same_rows_are_one_test_set():
+    wrong = seeds_on_rows(np.random.default_rng(3), 4, 200, 0.5)[0]
+    order = [np.random.default_rng(split).permutation(200) for split in range(4)]
+    shuffled = runs_of([one[rows] for one, rows in zip(wrong, order, strict=True)])
+    found, expected = mean_interval(shuffled, test_rows=dict(enumerate(order))), mean_interval(runs_of(wrong))
+    np.testing.assert_allclose([found.low, found.high], [expected.low, expected.high])
+
+
 @pytest.mark.parametrize("deviation", [0.0, 0.5])
 def test_seeds_on_one_test_set_have_crossed_random_effects(deviation):
     """Against the mean squares of a table of two ways."""

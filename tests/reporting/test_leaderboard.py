@@ -110,6 +110,20 @@ def test_three_splits_are_too_few_to_tell(suite, store, tmp_path):
     assert board["refusal"].iloc[0] in leaderboard_notes(board)
 
 
+@pytest.mark.parametrize(("n_wrong", "tied"), [(80, [True, None, False]), (2, [None] * 3)])
+def test_without_predictions_a_method_of_one_seed_costs_the_others_no_test(five, store, n_wrong, tied):
+    spec = five.experiments["digits"]
+    once = {"random": spec.methods["random"].model_copy(update={"seeds": (0,)})}
+    five.experiments["digits"] = spec.model_copy(update={"methods": spec.methods | once})
+    for method, wrong in (("pca", 9), ("gem", 91)):
+        for seed in range(5):
+            store(method, seed, wrong + (seed * 7 + wrong) % 3)
+    store("random", 0, n_wrong)
+    board = leaderboard(plan_of(five), "digits", store.records)[:3]
+    assert [None if pd.isna(one) else one for one in board["tied"]] == tied
+    assert board["difference"].tolist() == pytest.approx(list(board["mean"] - board["mean"].iloc[0]))
+
+
 def test_rows_of_one_group_count_as_one(five, store, tmp_path):
     def p_value(groups):
         folder = tmp_path / str(groups)

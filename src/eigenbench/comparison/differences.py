@@ -83,7 +83,8 @@ def compare_methods(
 
     ``runs`` are by method and seed; on one test set methods may have different seeds. ``test_rows`` are the
     numbers in the dataset of the test rows by seed, where each seed draws a split; None for one test set.
-    ``groups`` are those of the test rows by seed, where rows of a group are alike. Raises a ValueError if row
+    Splits that all test the same rows are one test set. ``groups`` are those of the test rows by seed, where
+    rows of a group are alike. Raises a ValueError if row
     numbers or groups do not fit the runs, or a value is not finite.
 
     Notes
@@ -114,8 +115,10 @@ def compare_methods(
     >>> found.basis
     'seeds and test rows'
     """
-    redrawn = test_rows is not None
     seeds = sorted({seed for found in runs.values() for seed in found} if test_rows is None else test_rows)
+    sizes = {seed: found[seed].n_rows for found in runs.values() for seed in seeds if seed in found}
+    units = SamplingUnits.of(sizes, test_rows, groups)
+    redrawn = test_rows is not None and units.overlap < 1
     chosen = {
         name: {seed: found[seed] for seed in seeds if seed in found}
         for name, found in runs.items()
@@ -131,8 +134,6 @@ def compare_methods(
     best = _best(means, lower_is_better)
     if len(methods) < 2 or (redrawn and len(seeds) < MIN_SPLITS):
         return _untested(means, best, list(runs), basis, len(seeds))
-    sizes = {seed: run.n_rows for found in methods for seed, run in found.items()}
-    units = SamplingUnits.of(sizes, test_rows, groups)
     if redrawn:
         values = np.array([[run.value for run in found.values()] for found in methods])
         blocks, rows = _over_blocks(values, units.overlap, best), _over_rows(methods, means, units, best)

@@ -73,8 +73,8 @@ def mean_interval(
     metrics Student's t.
 
     All arguments are by seed. ``test_rows`` are the numbers in the dataset of the test rows, where each seed
-    draws a split; None for one test set. ``groups`` are those of the test rows, where rows of a group are
-    alike. Raises a ValueError without a run, or where row numbers or groups do not fit the runs.
+    draws a split; None for one test set. Splits that all test the same rows are one test set. ``groups`` are
+    those of the test rows, where rows of a group are alike. Raises a ValueError without a run, or where row numbers or groups do not fit the runs.
 
     Notes
     -----
@@ -108,11 +108,11 @@ def mean_interval(
     from_units = bessel * np.sum(influence.mean(axis=0) ** 2)
     found = [(from_units, freedom_of_units)]
     spread = np.var(values, ddof=1) if len(values) > 1 else 0.0
-    if test_rows is not None and len(runs) > 1:
+    if test_rows is not None and units.overlap < 1 and len(runs) > 1:
         expected = (1 - units.overlap) * bessel * np.mean(np.sum(influence**2, axis=1))
         freedom = len(runs) - 1 + _PRIOR_SPLITS
         moderated = (_PRIOR_SPLITS * expected + (len(runs) - 1) * spread) / freedom
-        common = units.overlap / (1 - units.overlap) if units.overlap < 1 else np.inf
+        common = units.overlap / (1 - units.overlap)
         found.append((moderated * (1 / len(runs) + common), freedom))
     elif spread > 0:
         excess = max(0.0, spread - interaction_variance(influence)) / len(runs)

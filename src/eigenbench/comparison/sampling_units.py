@@ -38,6 +38,8 @@ class SamplingUnits:
         ``sizes`` are the numbers of test rows. All arguments are by seed. A ValueError names a seed that
         lacks a number or a group for a test row, and numbers of test rows that differ without either.
         """
+        if not sizes:
+            return cls({}, 0)
         given, what = (test_rows, "row number") if groups is None else (groups, "group")
         if given is None:
             if len(set(sizes.values())) > 1:

@@ -127,12 +127,16 @@ def compare_groups(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> M
             name: {record.seed: record.metrics[metric] for record in group.finished}
             for name, group in complete.items()
         }
-    ).dropna()
-    overlap = max((group.overlap for group in complete.values()), default=0.0)
-    if overlap < 1 and len(values):
-        return compare_values(values, overlap=overlap, lower_is_better=lower)
-    untested = compare_values(_means(complete, metric).to_frame().T, lower_is_better=lower)
-    return replace(untested, refusal=_ONE_TEST_SET) if len(complete) > 1 and len(values) else untested
+    ).dropna(axis="columns")
+    means = _means(complete, metric)
+    untested = compare_values(means.to_frame().T, lower_is_better=lower)
+    if not (untested.table.loc[values.columns, "difference"] == 0).any():
+        return untested
+    overlap = max(group.overlap for group in complete.values())
+    if overlap >= 1:
+        return replace(untested, refusal=_ONE_TEST_SET) if len(complete) > 1 else untested
+    tested = compare_values(values, overlap=overlap, lower_is_better=lower)
+    return replace(tested, table=tested.table.combine_first(untested.table))
 
 
 def in_order(board: pd.DataFrame, groups: Sequence[RunGroup]) -> list[RunGroup]:
