@@ -63,7 +63,9 @@ def write_workspace(
         files[f"{name}_{part}.npz"] = stream.getvalue()
         _write(workspace.suites / f"{name}_{part}.npz", stream.getvalue())
     rows = {part: len(arrays["y"]) for part, arrays in parts.items()}
-    _write_yaml(workspace.suites / OWN_CATALOGUE, {"datasets": {name: _entry(problem, rows, files)}})
+    if _write_yaml(workspace.suites / OWN_CATALOGUE, {"datasets": {name: _entry(problem, rows, files)}}):
+        for record in workspace.results.rglob("record.json"):  # of other data or folds
+            record.unlink()
     _write_yaml(workspace.suite, _suite(name, problem, methods, metric, seed, time_limit))
     return workspace
 
@@ -170,12 +172,14 @@ def _suite(
     return {"title": title, "time_limit": float(time_limit), "experiments": {EXPERIMENT: experiment}}
 
 
-def _write_yaml(path: Path, content: dict[str, Any]) -> None:
-    _write(path, write_yaml(content).encode())
+def _write_yaml(path: Path, content: dict[str, Any]) -> bool:
+    return _write(path, write_yaml(content).encode())
 
 
-def _write(path: Path, content: bytes) -> None:
-    """Write a file unless it holds the same."""
-    if not (path.is_file() and path.read_bytes() == content):
-        with replacing_file(path) as temporary:
-            temporary.write_bytes(content)
+def _write(path: Path, content: bytes) -> bool:
+    """Write a file unless it holds the same; return whether it was written."""
+    if path.is_file() and path.read_bytes() == content:
+        return False
+    with replacing_file(path) as temporary:
+        temporary.write_bytes(content)
+    return True
