@@ -97,7 +97,7 @@ def compare(
     from eigenbench.own_data.terminal import Progress
 
     options = Options(_names(methods), _names(exclude), metric, time_limit, search, curve, seed, jobs, suite)
-    columns, left_out = target or (), _names(drop)
+    columns, left_out = target or (), drop or ()
     table = read_user_file(file, columns, group, drop=left_out, header=header)
     tested = None if test is None else read_user_file(test, columns, drop=left_out, header=header, like=table)
     problem = make_problem(
