@@ -16,7 +16,7 @@ from eigenbench.own_data.comparison_run import _answer, rank
 from eigenbench.own_data.files import read_user_file
 from eigenbench.own_data.fold_fits import fit_in_order
 from eigenbench.own_data.problem import make_problem
-from eigenbench.own_data.progress import FitsEnd, RunProgress
+from eigenbench.own_data.progress import FitsEnd, RunProgress, reporting
 from eigenbench.own_data.workspace import Workspace, write_workspace
 from eigenbench.reporting.__main__ import main as report
 
@@ -144,3 +144,17 @@ def test_records_of_other_data_or_settings_and_damaged_ones_are_not_done(done, t
     problem = make_problem(read_user_file(tmp_path / "data.csv", ["kind"]), n_folds=N_FOLDS)
     write_workspace(workspace.folder, problem, METHODS, metric="error", seed=0, time_limit=60.0)
     assert not watch.done()
+
+
+def test_import_stays_in_the_folder_whether_or_not_all_runs_have_a_record(done, tmp_path, monkeypatch):
+    source, watch = done
+    workspace = Workspace(tmp_path / "out")
+    shutil.copytree(source.folder, workspace.folder)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'elsewhere.db'}")
+    with reporting(workspace):
+        pass
+    (workspace.results / watch.runs[0].record).unlink()
+    with reporting(workspace):
+        pass
+    assert (workspace.folder / "mlflow.db").exists()
+    assert not (tmp_path / "elsewhere.db").exists()

@@ -129,8 +129,11 @@ def reporting(workspace: Workspace) -> Iterator[None]:
     runs = load_plan(workspace.suite).runs
     suite = str(workspace.suite.relative_to(workspace.folder))
     commands: list[tuple[str, ...]] = [("eigenbench.reporting", "--suite", suite)]
-    if any((workspace.results / run.record).exists() for run in runs):
-        commands.append(("eigenbench.tracking", "--suite", suite, "--tracking-uri", DEFAULT_URI))
+    paths = [f"{workspace.results.name}/{run.record}" for run in runs]
+    there = [path for path in paths if (workspace.folder / path).exists()]
+    named = there if len(there) < len(paths) else ["--suite", suite]  # a suite needs all its records
+    if there:
+        commands.append(("eigenbench.tracking", *named, "--tracking-uri", DEFAULT_URI))
     with ExitStack() as stack:
         processes = [stack.enter_context(_started(workspace, *command)) for command in commands]
         yield
