@@ -140,7 +140,7 @@ def verify(
 
     Writes a receipt. In reports/reference/receipts it counts as one more machine type in reports.
 
-    Ends with 0 if every run was reproduced, 3 if one is different or missing, 1 if nothing could be compared.
+    Ends with 3 if a run is different or missing, with 1 if there is no record or no reference, else with 0.
     """
     from eigenbench.bench.jobs.plan import load_plan
     from eigenbench.reproduction.receipt import read_receipts, write_receipt
