@@ -129,12 +129,13 @@ def experiments_table(views: Sequence[Any], *, several: bool) -> ShownTable:
     rows = []
     judged = any(view.reproduced for view in views)
     for view in views:
+        answer, *_ = says = significance(view.board).partition(": ")
         cells = {"Suite": view.suite.title} if several else {}
         cells |= {
             "Dataset": Cell(view.short_title, href=f"#{view.anchor}"),
             "Best method": Cell(),
             "Result": "no result",
-            "Significant": significance(view.board) or NONE,
+            "Significant": (answer if answer == "unknown" else "".join(says)) or NONE,
         }
         if view.best:
             cells["Best method"] = Cell(best_name(view.board), href=view.runs_link(view.best[0]))
@@ -154,9 +155,10 @@ def suites_table(views: Iterable[Any]) -> ShownTable:
     for view in views:
         verdicts = verdict_counts(view.comparisons)
         runs = status_counts(group for experiment in view.experiments for group in experiment.groups)
-        counts = map(count, (*verdicts.values(), *runs.values()))
+        not_made = runs["not run"] + runs["no record"]
+        counts = map(count, (*verdicts.values(), runs["ok"], runs["failed"], not_made))
         title = Cell(view.suite.title, href=f"#suite-{view.suite.name}")
-        rows.append(Row.of({"Suite": title} | dict(zip(headings, counts, strict=False))))
+        rows.append(Row.of({"Suite": title} | dict(zip(headings, counts, strict=True))))
     return ShownTable("suites", "Suites: published numbers by verdict, and runs by status.", rows, headings)
 
 
