@@ -129,13 +129,12 @@ def experiments_table(views: Sequence[Any], *, several: bool) -> ShownTable:
     rows = []
     judged = any(view.reproduced for view in views)
     for view in views:
-        answer, *_ = says = significance(view.board).partition(": ")
         cells = {"Suite": view.suite.title} if several else {}
         cells |= {
             "Dataset": Cell(view.short_title, href=f"#{view.anchor}"),
             "Best method": Cell(),
             "Result": "no result",
-            "Significant": (answer if answer == "unknown" else "".join(says)) or NONE,
+            "Significant": significance(view.board) or NONE,
         }
         if view.best:
             cells["Best method"] = Cell(best_name(view.board), href=view.runs_link(view.best[0]))
