@@ -146,7 +146,7 @@ def unavailable_on_failure(uri: str, results_dir: Path) -> Iterator[None]:
         yield
     except ImportError as error:
         remedy = "eigenbench[postgres]" if error.name == "psycopg2" else error.name
-        raise TrackingError(f"the store needs a Python package: pip install '{remedy}'") from error
+        raise TrackingError(f"the store needs a package ({error}): pip install '{remedy}'") from error
     except Exception as error:
         origins = ("mlflow", "alembic", "sqlalchemy", "sqlite3", "psycopg2", "requests", "urllib3")
         if not (isinstance(error, OSError) or type(error).__module__.split(".")[0] in origins):
