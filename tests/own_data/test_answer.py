@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 from rich.console import Console
+from scipy.sparse import csr_array
 from sklearn.datasets import dump_svmlight_file
 
 from eigenbench.own_data.compared_methods import chosen_methods
@@ -107,7 +108,7 @@ def test_one_reason_of_several_methods_is_said_once():
 
 def own_file(folder, kind):
     """Write a file of a kind and return its path and its targets."""
-    path = folder / (f"new.{kind}" if kind else "new")
+    path = folder / f"new.{kind.removeprefix('sparse.').removeprefix('labels.')}".rstrip(".")
     table = pd.DataFrame({"a": np.arange(12.0), "b": list("pqr") * 4, "kind": list("xy") * 6})
     pixels = np.arange(12 * 6, dtype=np.uint8).reshape(12, 2, 3)
     match kind:
@@ -115,6 +116,12 @@ def own_file(folder, kind):
             table.to_csv(path, index=False)
         case "npz":
             np.savez(path, X=pixels, y=np.arange(12) % 2)
+        case "sparse.npz":
+            X = csr_array(np.eye(12, 5))
+            parts = {"X_data": X.data, "X_indices": X.indices, "X_indptr": X.indptr, "X_shape": X.shape}
+            np.savez(path, y=np.arange(12) % 2, **parts)
+        case "labels.svm":
+            path.write_text("1,2 1:1 3:2\n2 2:1\n1 1:3\n" * 4)
         case "svm":
             X = np.eye(12, 5)
             dump_svmlight_file(X, np.arange(12) % 2, str(path), zero_based=False)
@@ -125,11 +132,12 @@ def own_file(folder, kind):
     return path, ["kind"] if kind.startswith("csv") else []
 
 
-@pytest.mark.parametrize("kind", ["csv", "csv.gz", "npz", "svm", ""])
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "npz", "svm", "", "v2", "sparse.npz", "labels.svm"])
 def test_the_three_lines_read_a_new_file_of_the_same_kind(tmp_path, monkeypatch, kind):
-    problem = make_problem(read_user_file(*own_file(tmp_path, kind)), n_folds=2)
+    path, target = own_file(tmp_path, kind)
+    problem = make_problem(read_user_file(path, target), n_folds=2)
     monkeypatch.chdir(tmp_path)
-    *imports, use = how_to_use(Workspace(tmp_path), problem).splitlines()
+    *imports, use = how_to_use(Workspace(tmp_path), problem, folder=path.is_dir()).splitlines()
     names = {}
     exec("\n".join(imports), names)
     rows = eval(re.search(r"\.predict\((.*)\)\)$", use)[1], names)

@@ -1,6 +1,7 @@
 """A comparison that ends before all folds are done compares methods on the same ones."""
 
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from eigenbench.own_data.files import read_user_file
 from eigenbench.own_data.fold_fits import fit_in_order
 from eigenbench.own_data.problem import make_problem
 from eigenbench.own_data.progress import FitsEnd, RunProgress
-from eigenbench.own_data.workspace import write_workspace
+from eigenbench.own_data.workspace import Workspace, write_workspace
 from eigenbench.reporting.__main__ import main as report
 
 METHODS = chosen_methods("multiclass", False, ["lda", "random", "KNeighborsClassifier"])
@@ -126,3 +127,20 @@ def test_all_methods_do_a_fold_before_the_next_and_one_that_fails_is_left_out(tm
     fitted = sorted((one for one in records if one.status == "ok"), key=lambda one: one.started)
     assert [one.seed for one in fitted] == [seed for seed in range(N_FOLDS) for _ in range(4)]
     assert fitted[0].classifier == "Dummy"
+
+
+def test_records_of_other_data_or_settings_and_damaged_ones_are_not_done(done, tmp_path):
+    source, _ = done
+    workspace = Workspace(tmp_path / "out")
+    shutil.copytree(source.folder, workspace.folder)
+    watch = RunProgress(workspace)
+    assert watch.done() == set(watch.runs)
+    damaged, other, *_ = watch.runs
+    (workspace.results / damaged.record).write_text("{")
+    path = workspace.results / other.record
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"run_key": "other"}))
+    assert watch.done() == {*watch.runs} - {damaged, other}
+    regular_table(1, n=240).drop(columns="site").to_csv(tmp_path / "data.csv", index=False)
+    problem = make_problem(read_user_file(tmp_path / "data.csv", ["kind"]), n_folds=N_FOLDS)
+    write_workspace(workspace.folder, problem, METHODS, metric="error", seed=0, time_limit=60.0)
+    assert not watch.done()

@@ -97,7 +97,7 @@ def compare(
     from eigenbench.own_data.terminal import Progress
 
     options = Options(_names(methods), _names(exclude), metric, time_limit, search, curve, seed, jobs, suite)
-    columns, left_out = target or (), _names(drop)
+    columns, left_out = target or (), drop or ()
     table = read_user_file(file, columns, group, drop=left_out, header=header)
     tested = None if test is None else read_user_file(test, columns, drop=left_out, header=header, like=table)
     problem = make_problem(
@@ -119,7 +119,7 @@ def compare(
         outcome = run_comparison(
             problem, folder, options, started=started, seen=progress.seen, ranked=progress.ranked
         )
-    _say_end(outcome, problem, header, started)
+    _say_end(outcome, problem, header, file.is_dir(), started)
     if outcome.end is FitsEnd.INTERRUPTED:
         raise typer.Exit(130)
     if outcome.winner is None:
@@ -148,7 +148,7 @@ def _kinds(given: list[str] | None) -> dict[str, Kind]:
     return kinds
 
 
-def _say_end(outcome: ComparisonResult, problem: Problem, header: bool, started: float) -> None:
+def _say_end(outcome: ComparisonResult, problem: Problem, header: bool, folder: bool, started: float) -> None:
     from eigenbench.own_data.compared_methods import label
     from eigenbench.own_data.progress import FitsEnd
     from eigenbench.own_data.winner import how_to_use, rows_of
@@ -164,7 +164,7 @@ def _say_end(outcome: ComparisonResult, problem: Problem, header: bool, started:
     if outcome.saved:
         assert outcome.winner is not None
         typer.echo(f"\n{label(outcome.winner)}, fitted on {rows_of(problem)}, is saved. To use it:\n")
-        typer.echo(indent(how_to_use(workspace, problem, header=header), "    "))
+        typer.echo(indent(how_to_use(workspace, problem, header=header, folder=folder), "    "))
     typer.echo(f"\nTable:      {workspace.leaderboard}")
     typer.echo(f"Report:     {workspace.folder / 'reports' / 'index.html'}")
     typer.echo(f"Dashboard:  cd {workspace.folder} && eigenbench ui")

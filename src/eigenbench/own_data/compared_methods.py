@@ -216,6 +216,8 @@ def _check_names(known: list[str], methods: Sequence[str], exclude: Sequence[str
     for name in (*methods, *exclude):
         if name not in known and name != "all":
             raise unknown("method", name, known)
+    if "all" in exclude:
+        raise OwnDataError("--exclude all leaves nothing to compare: name single methods")
     if INPUTS in exclude:
         raise OwnDataError(f"{INPUTS!r}, the raw inputs, is what all others are compared with: it stays")
     if _WITH_EXTRA in methods and _WITH_EXTRA not in exclude and not _is_installed(_WITH_EXTRA):

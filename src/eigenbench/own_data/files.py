@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import is_zipfile
 
 import numpy as np
 import pandas as pd
@@ -81,9 +82,15 @@ def read_user_file(
         raise OwnDataError(
             f"name the column to predict with --target; the last of {path.name} are: {columns}"
         )
+    drop = [name for text in drop for name in named_columns(text, frame.columns)]
     if absent := [name for name in drop if name not in frame.columns]:
         raise OwnDataError(f"{path.name}: {unknown('column', absent[0], frame.columns)}")
     return split_columns(path.name, frame.drop(columns=list(drop)), target, group)
+
+
+def named_columns(text: str, columns: Container[str]) -> list[str]:
+    """Return the column of that name, else the names between commas."""
+    return [text] if text in columns else [name for part in text.split(",") if (name := part.strip())]
 
 
 def _with_plain_errors(path: Path, read: Callable[[], Any]) -> Any:
@@ -112,6 +119,8 @@ def _frame(path: Path, header: bool) -> pd.DataFrame:
     if kind not in _TABLES:
         known = ", ".join(f".{name}" for name in ("csv", "txt", "tsv", *_TABLES, *_LABELLED))
         raise OwnDataError(f"{path.name}: its name must end in one of {known}, or be a folder's")
+    if not header and kind == "xlsx":
+        raise OwnDataError(f"{path.name}: --no-header is for text: give its columns names")
     table = _TABLES[kind](path)
     levels = table.index.names
     copies = [
@@ -147,6 +156,8 @@ def _labelled(path: Path, like: UserTable | None) -> UserTable:
 def _read_excel(path: Path) -> pd.DataFrame:
     """Return the only sheet with rows; those before the header that fill one cell are titles."""
     options = {"dtype": object, "keep_default_na": False, "na_values": [""]}
+    if not is_zipfile(path):
+        raise OwnDataError(f"{path.name} is an old or a protected workbook: save it as an unprotected .xlsx")
     sheets = pd.read_excel(path, sheet_name=None, header=None, **options)
     cells = {name: sheet.dropna(how="all").dropna(how="all", axis=1) for name, sheet in sheets.items()}
     filled = [name for name, sheet in cells.items() if len(sheet) > 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Annotated, Any
@@ -51,7 +52,12 @@ def join(
     joined = read_method(method, taken)
     suite = write_suite(joined, reference.plan.suite, Path("joined") / joined.name, time_limit)
     plan = load_plan(suite)
-    settings = ["--config", f"suites_dir={suite.parent}", f"suites=[{suite.stem}]", f"data_dir={data_dir}"]
+    settings = [
+        "--config",
+        f"suites_dir={json.dumps(str(suite.parent))}",
+        f"suites=[{suite.stem}]",
+        f"data_dir={json.dumps(str(data_dir))}",
+    ]
     check_data(reference, data_dir)
     # A module of the same name in this folder must not hide the one beside the suite.
     os.environ["PYTHONSAFEPATH"] = "1"

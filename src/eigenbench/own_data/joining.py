@@ -151,6 +151,8 @@ def write_suite(joined: JoinedMethod, part: Suite, folder: Path, time_limit: flo
     It has the experiments of ``part``, with their splits, searches and classifiers. ``time_limit`` is for one
     run, in seconds; by default it is that of the suite.
     """
+    if time_limit is not None and time_limit <= 0:
+        raise OwnDataError(f"--time-limit {time_limit:g} is not a number of seconds above 0")
     experiments = {}
     for name, spec in part.experiments.items():
         classifiers = {

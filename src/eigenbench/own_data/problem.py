@@ -159,13 +159,16 @@ class Problem:
         return lines
 
 
-def split_by_time(table: UserTable, column: str) -> tuple[UserTable, UserTable]:
+def split_by_time(
+    table: UserTable, column: str, decimal: str | None = None, kinds: Mapping[str, Kind] | None = None
+) -> tuple[UserTable, UserTable]:
     """Divide a table into the earlier rows and the last fifth; the column itself is left out."""
     if issparse(table.features) or column not in table.features.columns:
         known = () if issparse(table.features) else table.features.columns
         raise unknown("column", column, known)
     try:
-        encoder = TableEncoder().fit(table.features[[column]])
+        own = {name: kind for name, kind in (kinds or {}).items() if name == column}
+        encoder = TableEncoder(decimal, own).fit(table.features[[column]])
         times = encoder.transform(table.features[[column]])[:, 0]
     except ValueError as error:
         raise OwnDataError(f"--time {column}: {error}") from error
@@ -204,8 +207,12 @@ def make_problem(
     if table.groups is not None and (test is not None or time is not None):
         named = "--test" if time is None else "--time"
         raise OwnDataError(f"--group makes folds, and {named} needs none: leave one out")
+    if n_folds is not None and (test is not None or time is not None):
+        named = "--test" if time is None else "--time"
+        raise OwnDataError(f"--cv makes folds, and {named} needs none: leave one out")
     if time is not None:
-        table, test = split_by_time(table, time)
+        table, test = split_by_time(table, time, decimal, kinds)
+        kinds = {name: kind for name, kind in (kinds or {}).items() if name != time}
     if test is not None and list(table.targets.columns) != list(test.targets.columns):
         raise OwnDataError(f"{test.name} has other targets than {table.name}")
     parts = [table] if test is None else [table, test]

@@ -21,11 +21,15 @@ from eigenbench.bench.records.runs import Run
 from eigenbench.own_data.table import OwnDataError
 from eigenbench.own_data.workspace import EXPERIMENT, Workspace
 from eigenbench.reporting.replicates import headline_direction
+from eigenbench.tracking.addresses import DEFAULT_URI
 
 _POLL_S = 0.1
 
 #: Seconds kept for the report and the import into MLflow.
 _FINISH_S = 20.0
+
+#: Variables that would lead the import into a store outside the folder.
+_ELSEWHERE = ("MLFLOW_TRACKING_URI", "EIGENBENCH_ARTIFACTS")
 
 #: Runs that have a record.
 Done = set[Run]
@@ -49,11 +53,11 @@ class RunProgress:
         self.lower_is_better = headline_direction(self.plan.suite.experiments[experiment])
         self.runs = [run for run in self.plan.runs if run.experiment == experiment]
         self.folds = sorted({run.seed for run in self.runs})
-        self._records: dict[str, dict[str, Any]] = {}
+        self._records: dict[str, tuple[int, dict[str, Any]]] = {}
 
     def done(self) -> Done:
-        """Return the runs that have a record."""
-        return {run for run in self.runs if (self.results / run.record).exists()}
+        """Return the runs that have a record of their settings."""
+        return {run for run in self.runs if self.record(run)}
 
     def complete(self, done: Done) -> list[int]:
         """Return the folds on which every method is done, in order."""
@@ -84,10 +88,16 @@ class RunProgress:
         return _FINISH_S + (min(means, key=lambda found: sign * found[0])[1] if means else 0.0)
 
     def record(self, run: Run) -> dict[str, Any] | None:
-        """Return the fields of a run's record, None if there is none yet."""
-        if run.record not in self._records and (self.results / run.record).exists():
-            self._records[run.record] = json.loads((self.results / run.record).read_bytes())
-        return self._records.get(run.record)
+        """Return the fields of a run's record; None if it is absent, damaged or of other settings."""
+        path = self.results / run.record
+        try:
+            written = path.stat().st_mtime_ns
+            if self._records.get(run.record, (0,))[0] != written:
+                self._records[run.record] = written, json.loads(path.read_bytes())
+        except (OSError, ValueError):
+            return None
+        found = self._records[run.record][1]
+        return found if found.get("run_key") == run.key else None
 
 
 def run_fits(
@@ -117,12 +127,10 @@ def run_fits(
 def reporting(workspace: Workspace) -> Iterator[None]:
     """Make the report, and import the runs that are there into MLflow, beside the work of the block."""
     runs = load_plan(workspace.suite).runs
-    records = [run.record for run in runs if (workspace.results / run.record).exists()]
     suite = str(workspace.suite.relative_to(workspace.folder))
     commands: list[tuple[str, ...]] = [("eigenbench.reporting", "--suite", suite)]
-    if records:
-        paths = (f"{workspace.results.name}/{record}" for record in records)
-        commands.append(("eigenbench.tracking", *paths))
+    if any((workspace.results / run.record).exists() for run in runs):
+        commands.append(("eigenbench.tracking", "--suite", suite, "--tracking-uri", DEFAULT_URI))
     with ExitStack() as stack:
         processes = [stack.enter_context(_started(workspace, *command)) for command in commands]
         yield
@@ -138,7 +146,8 @@ def _started(workspace: Workspace, *module: str) -> Iterator[subprocess.Popen]:
         process = subprocess.Popen(
             [sys.executable, "-m", *module],
             cwd=workspace.folder,
-            env=os.environ | {"EIGENBENCH_WATCHED": "1"},
+            env={name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
+            | {"EIGENBENCH_WATCHED": "1"},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

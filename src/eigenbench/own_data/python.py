@@ -123,13 +123,13 @@ def compare(
     with ExitStack() as stack:
         folder = out or stack.enter_context(tempfile.TemporaryDirectory(prefix="eigenbench-"))
         shown: dict[str, Any] = {"seen": stack.enter_context(Progress()).seen} if Console().is_jupyter else {}
-        return _board(run_comparison(problem, Path(folder), options, **shown))
+        return _board(run_comparison(problem, Path(folder), options, **shown), kept=out is not None)
 
 
 class Leaderboard(pd.DataFrame):
     """A leaderboard that notebooks show with seven columns and the advice.
 
-    Its ``attrs`` hold the ``answer``, in sentences, and the path of the ``model``, if one was saved.
+    Its ``attrs`` hold the ``answer``, in sentences, and the path of the ``model``, if one is kept.
     """
 
     _SHOWN: ClassVar = ["rank", "method", "mean", "ci_low", "ci_high", "difference", "seconds"]
@@ -144,11 +144,11 @@ class Leaderboard(pd.DataFrame):
         )
 
 
-def _board(outcome: ComparisonResult) -> pd.DataFrame:
+def _board(outcome: ComparisonResult, kept: bool) -> pd.DataFrame:
     if outcome.note:
         warnings.warn(outcome.note, stacklevel=3)
     board = Leaderboard(columns_of(outcome.board))
-    saved = str(outcome.workspace.model) if outcome.saved and outcome.workspace.model.exists() else None
+    saved = str(outcome.workspace.model) if kept and outcome.saved else None
     board.attrs |= {"answer": [*outcome.curve, *answer(outcome.board)], "model": saved}
     if outcome.curve and outcome.workspace.curve.exists():
         board.attrs["curve"] = pd.read_csv(outcome.workspace.curve).to_dict("list")

@@ -112,6 +112,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         table = as_table(X)
+        places = [str(place) for place in range(table.shape[1])]
+        if list(table) == places and len(places) != self.n_features_in_:
+            raise ValueError(f"there are {table.shape[1]:,} columns, not {self.n_features_in_:,} as fitted")
         out = np.empty((len(table), len(self.columns_)), dtype=np.float32)
         for place, (name, kind) in enumerate(zip(self.columns_, self.kinds_, strict=True)):
             if name not in table.columns:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from eigenbench.own_data.column_values import as_text, as_texts, infer_kind, parse_numbers
+from eigenbench.own_data.column_values import MISSING, as_text, as_texts, infer_kind, parse_numbers
 from eigenbench.own_data.table import OwnDataError
 
 #: The kind of target, as catalogues name it.
@@ -134,6 +134,8 @@ def _classes(values: pd.Series, present: np.ndarray, numeric: bool) -> Target:
     alike = pd.Series(classes).astype(str).groupby(lambda place: _spelling(str(classes[place])))
     if near := [names for _, names in alike if len(names) > 1]:
         words += f"; labels {', '.join(map(_shown, near[0]))} differ by spelling only"
+    if marks := [label for label in classes if str(label).strip().lower() in MISSING]:
+        words += f"; {_shown(marks[0])} counts as a class: leave it empty if it means missing"
     return Target("multiclass", imbalanced, labels, (), present, words + _left_out(present))
 
 

@@ -93,18 +93,24 @@ def settings(workspace: Workspace, method: MethodPlan, classifier: str) -> Param
     return dict(searches[0][best].params)
 
 
-def how_to_use(workspace: Workspace, problem: Problem, *, header: bool = True) -> str:
+def how_to_use(workspace: Workspace, problem: Problem, *, header: bool = True, folder: bool = False) -> str:
     """Return lines of Python that load the model and use it on a new file."""
     name = Path(problem.name)
     new = f"new{''.join(name.suffixes[-2:])}" if name.suffix.lower() in COMPRESSED else f"new{name.suffix}"
-    if problem.sparse:
+    npz = name.suffix.lower() == ".npz"
+    if problem.sparse and npz:
+        imports = "import numpy\nfrom scipy.sparse import csr_array\nfrom eigenbench import load_model"
+        imports += f'\nfile = numpy.load("{new}")'
+        rows = 'csr_array((file["X_data"], file["X_indices"], file["X_indptr"]), shape=file["X_shape"])'
+    elif problem.sparse:
         imports = "from sklearn.datasets import load_svmlight_file\nfrom eigenbench import load_model"
         base = f"n_features={problem.n_features}, zero_based={not problem.first_column}"
+        base += ", multilabel=True" if problem.kind == "multilabel" else ""
         rows = f'load_svmlight_file("{new}", {base})[0]'
-    elif name.suffix.lower() == ".npz" and problem.encoder is not None:
+    elif npz and problem.encoder is not None:
         imports = "import numpy\nfrom eigenbench import load_model"
         rows = f'numpy.load("{new}")["X"].reshape(-1, {problem.encoder.n_features_in_})'
-    elif not name.suffix:
+    elif folder:
         imports = (
             "from eigenbench import load_model\nfrom eigenbench.own_data.images import read_image_folder"
         )

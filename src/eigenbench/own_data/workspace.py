@@ -8,11 +8,14 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from eigenbench.atomic_files import replacing_file
+from eigenbench.bench.suites.parts import SuiteError
+from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.datasets.catalogue import OWN_CATALOGUE, load_catalogue
 from eigenbench.datasets.plain_yaml import read_yaml, write_yaml
 from eigenbench.own_data.compared_methods import HELD_OUT, Methods
@@ -48,7 +51,7 @@ def write_workspace(
     fit in seconds. A folder that holds something else, and a seed that is too large, are an `OwnDataError`.
     """
     workspace = Workspace(folder)
-    if folder.exists() and any(folder.iterdir()) and not workspace.suite.exists():
+    if folder.exists() and not workspace.suite.exists() and not _is_unfinished(workspace):
         raise OwnDataError(f"{folder} is no folder of a comparison, and not empty: name another with --out")
     most = _SEEDS // max(problem.n_folds, 1) - 1
     if not 0 <= seed <= most:
@@ -63,9 +66,19 @@ def write_workspace(
         files[f"{name}_{part}.npz"] = stream.getvalue()
         _write(workspace.suites / f"{name}_{part}.npz", stream.getvalue())
     rows = {part: len(arrays["y"]) for part, arrays in parts.items()}
-    _write_yaml(workspace.suites / OWN_CATALOGUE, {"datasets": {name: _entry(problem, rows, files)}})
+    if _write_yaml(workspace.suites / OWN_CATALOGUE, {"datasets": {name: _entry(problem, rows, files)}}):
+        for record in workspace.results.rglob("record.json"):  # of other data or folds
+            record.unlink()
     _write_yaml(workspace.suite, _suite(name, problem, methods, metric, seed, time_limit))
     return workspace
+
+
+def _is_unfinished(workspace: Workspace) -> bool:
+    """Return whether a folder holds no more than an interrupted start leaves."""
+    data = [path for path in workspace.suites.glob("*") if path.suffix == ".yaml"]
+    return {path.name for path in workspace.folder.iterdir()} <= {workspace.suites.name} and (
+        {path.name for path in data} <= {OWN_CATALOGUE}
+    )
 
 
 def keep_folds(workspace: Workspace, seeds: Sequence[int]) -> None:
@@ -105,6 +118,13 @@ def copy_suite(workspace: Workspace, path: Path) -> None:
     """
     if path.suffix != ".yaml" or path.name == OWN_CATALOGUE:
         raise OwnDataError(f"--suite {path} is not the name of a suite's file, such as mine.yaml")
+    with TemporaryDirectory() as folder:
+        trial = Path(folder) / path.name
+        trial.write_bytes(workspace.suite.read_bytes())
+        try:
+            load_suite(trial)
+        except SuiteError as error:
+            raise OwnDataError(f"--suite {path} is not the name of a suite: choose another") from error
     entries = load_catalogue(workspace.suites / OWN_CATALOGUE).datasets.values()
     contents = {path: workspace.suite.read_bytes()}
     for name in (OWN_CATALOGUE, *(file for entry in entries for file in entry.files)):
@@ -170,12 +190,14 @@ def _suite(
     return {"title": title, "time_limit": float(time_limit), "experiments": {EXPERIMENT: experiment}}
 
 
-def _write_yaml(path: Path, content: dict[str, Any]) -> None:
-    _write(path, write_yaml(content).encode())
+def _write_yaml(path: Path, content: dict[str, Any]) -> bool:
+    return _write(path, write_yaml(content).encode())
 
 
-def _write(path: Path, content: bytes) -> None:
-    """Write a file unless it holds the same."""
-    if not (path.is_file() and path.read_bytes() == content):
-        with replacing_file(path) as temporary:
-            temporary.write_bytes(content)
+def _write(path: Path, content: bytes) -> bool:
+    """Write a file unless it holds the same; return whether it was written."""
+    if path.is_file() and path.read_bytes() == content:
+        return False
+    with replacing_file(path) as temporary:
+        temporary.write_bytes(content)
+    return True

@@ -1,0 +1,69 @@
+"""What would be misread or silently ignored is refused in one sentence."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from generated_tables import regular_table
+
+from eigenbench.own_data.compared_methods import chosen_methods
+from eigenbench.own_data.files import read_table, read_user_file
+from eigenbench.own_data.problem import make_problem, split_by_time
+from eigenbench.own_data.table import OwnDataError, table_of
+from eigenbench.own_data.table_encoder import TableEncoder
+from eigenbench.own_data.target import infer_target
+from eigenbench.own_data.workspace import copy_suite, write_workspace
+
+X, Y = np.random.default_rng(0).normal(size=(20, 4)), [0, 1] * 10
+
+
+def test_arrays_of_another_width_are_refused():
+    with pytest.raises(OwnDataError, match="X_test: there are 9 columns, not 4"):
+        make_problem(table_of("X", X, Y), table_of("X_test", np.zeros((6, 9)), [0, 1] * 3))
+    with pytest.raises(ValueError, match="9 columns, not 4"):
+        TableEncoder().fit(X).transform(np.zeros((6, 9)))
+
+
+def test_folds_beside_test_rows_and_the_exclusion_of_all_are_refused():
+    with pytest.raises(OwnDataError, match="--cv makes folds, and --test needs none"):
+        make_problem(table_of("X", X, Y), table_of("X_test", X, Y), 3)
+    with pytest.raises(OwnDataError, match="--exclude all"):
+        chosen_methods("multiclass", False, exclude=["all"])
+
+
+def test_a_label_that_may_mean_missing_is_named():
+    found = infer_target(pd.DataFrame({"kind": ["a", "b", "NA"] * 4}))
+    assert "'NA' counts as a class: leave it empty if it means missing" in found.description
+
+
+def test_decimal_sign_and_kind_reach_the_column_of_time():
+    table = table_of("X", pd.DataFrame({"t": [f"1,{100 + i}" for i in range(20)], "x": X[:, 0]}), Y)
+    make_problem(table, time="t", kinds={"t": "number"}, decimal=",")
+    with pytest.raises(OwnDataError, match="--time t: every row needs"):
+        split_by_time(table, "t", kinds={"t": "category"})
+
+
+def test_a_column_whose_name_has_a_comma_is_dropped(tmp_path):
+    pd.DataFrame({"Height, cm": X[:, 0], "x": X[:, 1], "kind": Y}).to_csv(tmp_path / "a.csv", index=False)
+    assert list(read_user_file(tmp_path / "a.csv", ["kind"], drop=["Height, cm"]).features) == ["x"]
+
+
+def test_workbooks_that_are_protected_or_have_no_header_are_refused(tmp_path):
+    (tmp_path / "a.xlsx").write_bytes(bytes.fromhex("d0cf11e0a1b11ae1"))
+    with pytest.raises(OwnDataError, match=r"save it as an unprotected \.xlsx"):
+        read_table(tmp_path / "a.xlsx")
+    with pytest.raises(OwnDataError, match="--no-header"):
+        read_table(tmp_path / "a.xlsx", header=False)
+
+
+def test_an_interrupted_start_is_continued(tmp_path):
+    regular_table(0, n=60).to_csv(tmp_path / "data.csv", index=False)
+    problem = make_problem(read_user_file(tmp_path / "data.csv", ["kind"]))
+    methods = chosen_methods("multiclass", False, ["lda"])
+    for _ in range(2):
+        space = write_workspace(tmp_path / "o", problem, methods, metric="error", seed=0, time_limit=9.0)
+        with pytest.raises(OwnDataError, match="not the name of a suite"):
+            copy_suite(space, tmp_path / "all.yaml")
+        space.suite.unlink()
+    (space.folder / "thesis.txt").touch()
+    with pytest.raises(OwnDataError, match="not empty"):
+        write_workspace(tmp_path / "o", problem, methods, metric="error", seed=0, time_limit=9.0)
