@@ -26,6 +26,9 @@ from eigenbench.reporting.replicates import group_runs
 from eigenbench.reporting.suite_ranks import SuiteRanks, pairs_csv, ranks_csv, suite_ranks
 from eigenbench.reproduction.reference import EARLIER_KEYS, default_reference_folder, present_keys
 
+#: A reason for a result that is absent, with a path of the machine.
+_MACHINE_PATH = r"(no (?:file|folder)[^/]*?)(?: below)? /\S+"
+
 
 def ranks_of_results(plan: SuitePlan, folder: Path) -> list[SuiteRanks]:
     """Compare the methods of a suite over its datasets from the result files of a folder alone."""
@@ -39,12 +42,15 @@ def ranks_of_results(plan: SuitePlan, folder: Path) -> list[SuiteRanks]:
 def merge(plan: SuitePlan, reports: Path, folder: Path) -> list[str]:
     """Replace the results of a suite in the folder of its reference by a report's, and rank anew.
 
-    Returns their datasets. Raises `ValueError` if the report has no result of the suite.
+    Runs that were not made keep the results that they have there. Returns the datasets. Raises `ValueError`
+    if the report has no result of the suite.
     """
     suite = plan.suite
     results = read_results(reports / "results.csv").query("suite == @suite.name")
     if results.empty:
         raise ValueError(f"{reports / 'results.csv'}: no result of suite {suite.name!r}")
+    known = _made_before(plan, folder, results)
+    results = results[~results["run_key"].isin(known)]
     kept = _kept(plan, folder, results)
     parts = dict(tuple(results.groupby("dataset")))
     for dataset, rows in parts.items():
@@ -53,13 +59,22 @@ def merge(plan: SuitePlan, reports: Path, folder: Path) -> list[str]:
     with replacing_entries(folder) as new:
         for name, rows in kept.items():
             _write(new / name, rows)
-        if not (boards := _boards(suite, reports, folder)).empty:
+        as_before = {run.experiment for run in plan.runs if run.key in known}
+        if not (boards := _boards(suite, reports, folder, as_before)).empty:
             _write(new / "leaderboard.csv", boards)
     if ranks := ranks_of_results(plan, folder):
         with replacing_entries(folder) as new:
             (new / "ranks.csv").write_text(ranks_csv(ranks), encoding="utf-8")
             (new / "pairs.csv").write_text(pairs_csv(ranks), encoding="utf-8")
     return list(parts)
+
+
+def _made_before(plan: SuitePlan, folder: Path, results: pd.DataFrame) -> set[str]:
+    """Return the keys of runs that were not made now and have results in the reference."""
+    not_made = set(results.query("status == 'not_run'")["run_key"])
+    present = present_keys(plan.suite.name, folder.parent / EARLIER_KEYS)
+    tables = [read_results(path).query("status == 'ok'") for path in folder.glob("results*.csv")]
+    return not_made & {present.get(key, key) for table in tables for key in table["run_key"]}
 
 
 def _kept(plan: SuitePlan, folder: Path, results: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -76,11 +91,13 @@ def _kept(plan: SuitePlan, folder: Path, results: pd.DataFrame) -> dict[str, pd.
     return found
 
 
-def _boards(suite: Suite, reports: Path, folder: Path) -> pd.DataFrame:
+def _boards(suite: Suite, reports: Path, folder: Path, as_before: set[str]) -> pd.DataFrame:
     """Return old and new leaderboards; experiments of which the report has a part only stay as they were."""
     board = read_results(reports / "leaderboard.csv").query("suite == @suite.name")
+    in_mirror = board["without_result"].str.replace(_MACHINE_PATH, r"\1 in the mirror", regex=True)
+    board = board.assign(without_result=in_mirror)
     incomplete = board.loc[board["without_result"].str.contains(WITHOUT_RECORD), "experiment"]
-    new = board[~board["experiment"].isin(incomplete)]
+    new = board[~board["experiment"].isin([*incomplete, *as_before])]
     boards = [new]
     if (folder / "leaderboard.csv").exists():
         old = read_results(folder / "leaderboard.csv")
@@ -115,6 +132,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         plan = load_plan(options.suite)
+        if plan.suite.name == "quick":
+            raise ValueError(
+                "quick is in reports/reference, not in a folder of its own: copy its report there"
+            )
         folder = default_reference_folder() / plan.suite.name
         datasets = merge(plan, options.reports, folder)
         write_digests(plan, options.data, folder)

@@ -93,7 +93,7 @@ def _places(component: str) -> Iterator[Place]:
             f"{_name(other)} {style.measured(other['mean'])}",
             int(own["rank"]),
             len(board),
-            pd.notna(own["tied"]) and bool(own["tied"]),
+            bool(pd.notna(own["tied"]) and own["tied"] and board["tied"].eq(True).sum() > 1),
         )
 
 

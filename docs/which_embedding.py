@@ -206,7 +206,7 @@ def ranks_table(problem: Problem, board: pd.DataFrame) -> str:
         )
     n = int(board.groupby("dataset")["tested"].any().sum())
     tied = f"tied with the best, of {n} tested"
-    return table(["method", "mean rank, 95 % interval", tied, "failed", "seconds, mean"], rows)
+    return table(["method", "mean rank, 95 % interval", tied, "failed", "seconds, geometric mean"], rows)
 
 
 def _ends(line: dict) -> str:

@@ -68,6 +68,18 @@ def test_the_workflow_runs_where_the_home_folder_cannot_be_written(tmp_path, com
     assert "prepare" in done.stdout
 
 
+def test_the_setting_of_the_suites_folder_is_checked_and_may_begin_at_home(tmp_path):
+    experiment = "{dataset: digits, protocol: kernel_error, settings: {degree: 3}, methods: {identity: {}}}"
+    (tmp_path / "tiny.yaml").write_text(f"title: t\nexperiments: {{main: {experiment}}}\n")
+    for folder, told in (("~", ""), ("2024", "suites_dir")):
+        settings = [f"suites_dir={folder}", "suites=[tiny]"]
+        environment = os.environ | {"HOME": str(tmp_path)}
+        done = run("run", "--list-rules", "--config", *settings, cwd=tmp_path, env=environment)
+        assert (done.returncode == 0) == (folder == "~"), done.stderr
+        assert told in done.stderr
+        assert "TypeError" not in done.stderr
+
+
 @pytest.fixture
 def started(monkeypatch):
     """Return a function that gives the arguments with which Snakemake would be started, or the refusal."""
@@ -92,10 +104,13 @@ def test_run_takes_suites_rules_paths_of_results_and_of_suite_files(started, tmp
     assert started("quick", "-n") == ["quick", "-n"]
     assert started("paper", "results/quick", "--cores", "2") == ["paper", "results/quick", "--cores", "2"]
     assert started("-n", "--config", "a=b") == ["-n", "--config", "a=b"]
-    setting = f"suites_dir={tmp_path}"
+    setting = f'suites_dir="{tmp_path}"'
     settings = [setting, "suites=[tiny]"]
     assert started(str(path), "-n") == ["tiny", "-n", "--config", *settings]
     assert started(str(path), "--config", "a=b", "-n") == ["tiny", "--config", *settings, "a=b", "-n"]
+    for given in (["-C", "a=b"], ["-Ca=b"], ["-C=a=b"], ["--config=a=b"]):
+        assert started(str(path), *given, "-n") == ["tiny", "--config", *settings, "a=b", "-n"]
+    setting = f"suites_dir={tmp_path}"
     assert started("tiny", "--config", setting) == ["tiny", "--config", "suites=[tiny]", setting]
     assert started("anything", "--configfile", "mine.yaml") == ["anything", "--configfile", "mine.yaml"]
 

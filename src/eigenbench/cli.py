@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -67,7 +69,7 @@ def _snakemake_arguments(arguments: list[str]) -> list[str]:
     Targets stand before all options: suites, rules, and paths of files.
     """
     n_targets = next((n for n, item in enumerate(arguments) if item.startswith("-")), len(arguments))
-    targets, options = arguments[:n_targets], arguments[n_targets:]
+    targets, options = arguments[:n_targets], _detached(arguments[n_targets:])
     paths = [Path(target) for target in targets if target.endswith((".yaml", ".yml"))]
     if absent := [path for path in paths if not path.is_file()]:
         raise SuiteError(f"{absent[0]}: there is no such file")
@@ -79,16 +81,25 @@ def _snakemake_arguments(arguments: list[str]) -> list[str]:
     named = [Path(target).stem if Path(target) in paths else target for target in targets]
     suites = [target for target in named if "/" not in target and target not in RULE_NAMES]
     for suite in suites if not any(item.startswith("--configfile") for item in options) else ():
-        _suite_path(suite, Path(folder) if folder else None)
+        _suite_path(suite, Path(folder).expanduser() if folder else None)
     if folder is None or not suites:
         return arguments
-    settings = [] if given else [f"suites_dir={folder}"]
+    settings = [] if given else [f"suites_dir={json.dumps(folder, ensure_ascii=False)}"]
     if not any(item.startswith("suites=") for item in options):
         settings.append(f"suites=[{','.join(suites)}]")
     if "--config" not in options:
         options = [*options, "--config"]
-    place = options.index("--config") + 1
+    place = len(options) - options[::-1].index("--config")
     return [*named, *options[:place], *settings, *options[place:]]
+
+
+def _detached(options: list[str]) -> list[str]:
+    """Write ``-C`` and ``--config=KEY=VALUE`` as ``--config`` and a setting."""
+    words: list[str] = []
+    for option in options:
+        found = re.fullmatch(r"(?:--config=|-C=?)(.*)", option)
+        words += ["--config", *filter(None, found.groups())] if found else [option]
+    return words
 
 
 @app.command("list", no_args_is_help=True)
@@ -140,7 +151,7 @@ def verify(
 
     Writes a receipt. In reports/reference/receipts it counts as one more machine type in reports.
 
-    Ends with 0 if every run was reproduced, 3 if one is different or missing, 1 if nothing could be compared.
+    Ends with 3 if a run is different or missing, with 1 if there is no record or no reference, else with 0.
     """
     from eigenbench.bench.jobs.plan import load_plan
     from eigenbench.reproduction.receipt import read_receipts, write_receipt

@@ -14,7 +14,7 @@ from reference_verdicts import shipped_plans
 
 from eigenbench.reporting.display_names import method_name
 from eigenbench.reporting.drawing import COLOURS
-from eigenbench.reporting.figures import error_against, forest_plot
+from eigenbench.reporting.figures import error_against, forest_plot, published_by_group
 from eigenbench.reporting.leaderboard import leaderboard
 from eigenbench.reporting.published import compare_published
 from eigenbench.reporting.replicates import N_COLOURS, RunGroup, group_runs
@@ -78,7 +78,7 @@ def test_a_method_has_one_colour_in_all_figures_of_a_report(suite, records):
         groups = by_experiment["quick", name]
         board = leaderboard(plan_of(suite), name, records)
         seconds = error_against(groups, metric, lambda record: record.fit_seconds, "time (s)")
-        drawings = [forest_plot(board, [], groups), seconds, mean_curves(groups, "loss_curve")]
+        drawings = [forest_plot(board, {}, groups), seconds, mean_curves(groups, "loss_curve")]
         found += [colours_of(ElementTree.fromstring(one.svg("k"))) for one in drawings]
     of_all = {method: colour for one in found for method, colour in one.items()}
     assert len(of_all) == len(set(map(frozenset, of_all.values()))) == 5
@@ -100,9 +100,8 @@ def test_methods_of_one_experiment_differ_in_colour():
 
 def test_every_ranked_method_has_a_line_with_its_numbers(suite, few):
     board, groups = leaderboard(plan_of(suite), "mnist", few), of_mnist(suite, few)
-    root = ElementTree.fromstring(
-        forest_plot(board, compare_published(suite, "mnist", groups), groups).svg("k")
-    )
+    numbers = published_by_group(compare_published(suite, "mnist", groups), "test_errors")
+    root = ElementTree.fromstring(forest_plot(board, numbers, groups).svg("k"))
     titles = [title.text for title in root.iterfind(".//{*}title")]
     assert [title.partition(":")[0] for title in titles] == [
         method_name(line.method) for line in board.itertuples()
@@ -113,18 +112,18 @@ def test_every_ranked_method_has_a_line_with_its_numbers(suite, few):
 
 def test_a_forest_holds_intervals_and_published_numbers(suite, few):
     board, groups = leaderboard(plan_of(suite), "mnist", few), of_mnist(suite, few)
-    published = compare_published(suite, "mnist", groups)
+    published = published_by_group(compare_published(suite, "mnist", groups), "test_errors")
     board.loc[0, "ci_high"] = 10 * board["mean"].max()
     figure = Figure()
     forest_plot(board, published, groups).draw(figure)
     (axes,) = figure.axes
     left, right = axes.get_xlim()
     drawn = np.concatenate([line.get_xdata() for line in axes.lines])
-    assert {row.number.value for row in published if row.group} <= set(drawn)
+    assert set(published.values()) <= set(drawn)
     assert left <= drawn.min()
     assert drawn.max() <= right < 3 * board["mean"].max()
 
 
 def test_one_method_is_no_forest(suite, few):
     board = leaderboard(plan_of(suite), "mnist", few)
-    assert forest_plot(board.head(1), [], of_mnist(suite, few)) is None
+    assert forest_plot(board.head(1), {}, of_mnist(suite, few)) is None

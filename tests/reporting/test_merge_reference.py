@@ -1,13 +1,15 @@
 """Results that come in parts are merged into the reference, and ranked as if they had come at once."""
 
 import shutil
+from pathlib import Path
 
 import pandas as pd
 import pytest
 from merge_reference import main, merge
 
 from eigenbench.bench.jobs.plan import load_plan
-from eigenbench.reproduction.reference import EARLIER_KEYS, default_reference_folder
+from eigenbench.project_files import project_folder
+from eigenbench.reproduction.reference import EARLIER_KEYS, default_reference_folder, present_keys
 
 pytestmark = pytest.mark.workflow
 
@@ -71,6 +73,35 @@ def test_some_methods_of_a_dataset_replace_their_own_results_alone(plan, places)
     found = merged.set_index(["method", "classifier", "seed", "metric"]).sort_index()
     expected = old.assign(value=old["value"].where(~is_new, "0.5"))
     pd.testing.assert_frame_equal(found, expected.set_index(found.index.names).sort_index())
+
+
+def test_runs_that_were_not_made_keep_their_results(plan, tmp_path):
+    reports, folder = tmp_path / "reports", tmp_path / "reference"
+    reports.mkdir()
+    folder.mkdir()
+    keys = Path(shutil.copy(REFERENCE.parent / EARLIER_KEYS, tmp_path))
+    shutil.copy(REFERENCE / "results_vowel.csv", folder)
+    old = pd.read_csv(folder / "results_vowel.csv", dtype=str, keep_default_na=False)
+    old["run_key"] = old["run_key"].replace(present_keys("comparison", keys))
+    old.assign(status="not_run", metric="", value="").to_csv(reports / "results.csv", index=False)
+    board = pd.read_csv(REFERENCE / "leaderboard.csv", dtype=str, keep_default_na=False)
+    board = board[board["experiment"].isin(["vowel", "wdbc"])]
+    board.to_csv(folder / "leaderboard.csv", index=False)
+    why = "folder a: no folder /home/me/a"
+    board.assign(without_result=why).to_csv(reports / "leaderboard.csv", index=False)
+
+    merge(plan, reports, folder)
+
+    name = "results_vowel.csv"
+    assert (folder / name).read_bytes() == (REFERENCE / name).read_bytes()
+    board = pd.read_csv(folder / "leaderboard.csv", dtype=str, keep_default_na=False)
+    reasons = board.groupby("experiment")["without_result"].unique().map(list).to_dict()
+    assert reasons == {"vowel": [""], "wdbc": ["folder a: no folder in the mirror"]}
+
+
+def test_the_suite_that_has_no_folder_of_its_own_is_refused(capsys):
+    assert main([str(project_folder() / "config" / "suites" / "quick.yaml")]) == 1
+    assert "quick is in reports/reference" in capsys.readouterr().err
 
 
 def test_a_report_of_another_suite_is_refused(tmp_path, capsys):

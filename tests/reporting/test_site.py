@@ -270,3 +270,9 @@ def test_a_suite_without_published_numbers_has_no_word_of_them(build, make_recor
     chosen = [make_record("digits", "gem", "LinearSVC", seed) for seed in range(3)]
     page = Page(build(chosen=chosen, shown=Suite.model_validate(given)))
     assert not re.search("[Pp]ublished|Reproduced", page.text.partition("Configuration: ")[0])
+
+
+def test_a_crate_takes_every_file_of_a_report(report):
+    from eigenbench.reporting.crate import REPORT_FILES
+
+    assert {path.name for path in report.parent.iterdir() if path.is_file()} == set(REPORT_FILES)

@@ -193,3 +193,9 @@ def test_conclusions_follow_from_intervals_in_every_committed_comparison(path):
         n_methods = len({*pairs["first"], *pairs["second"]})
         can_be_significant = least_holm_p(n_methods, pairs["n_datasets"].iloc[0]) <= 0.05
         assert pairs["p_holm"].notna().eq(can_be_significant).all()
+
+
+def test_a_best_error_of_zero_counts_as_half_of_the_smallest_positive(make_suite, runs):
+    suite = make_suite()
+    found = compared(suite, runs(suite, digits_gem={"metrics": {"test_error": 0.0}}))
+    assert found.ratios["digits"].tolist() == pytest.approx([1.0, 2.0, 4.0])

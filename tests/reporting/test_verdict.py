@@ -138,3 +138,9 @@ def test_receipts_beside_the_reference_are_counted_until_it_is_replaced(tmp_path
     assert n_reproduced() == 3
     results.write_text(results_csv(few[:-1]))
     assert n_reproduced() == 0
+
+
+def test_unlabelled_numbers_of_two_methods_are_two(suite, few):
+    first = row(suite, few, label=None)[0]
+    other = replace(first, number=first.number.model_copy(update={"method": "another"}))
+    assert sum(verdict_counts([first, other]).values()) == 2

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from eigenbench.reporting.csv_files import results_csv
 from eigenbench.reproduction.receipt import read_receipt
 
 pytestmark = pytest.mark.workflow
@@ -29,6 +30,14 @@ def test_runs_that_came_out_again_end_with_0_and_a_receipt(verify, write_all, re
     assert "small: 4 identical" in done.stdout
     (path,) = (tmp_path / "reports" / "receipts").glob("*.json")
     assert read_receipt(path).holds
+
+
+def test_runs_that_measure_time_alone_end_with_0(verify, write_all, records, reference_dir):
+    timed = [record.model_copy(update={"metrics": {"fit_seconds": 1.0}}) for record in records]
+    (reference_dir / "results.csv").write_text(results_csv(timed))
+    write_all(timed)
+    done = verify()
+    assert (done.returncode, "small: 4 not compared" in done.stdout) == (0, True)
 
 
 def test_a_changed_value_and_a_missing_run_end_with_3_and_are_named(verify, write_all, records):

@@ -47,6 +47,22 @@ def test_runs_within_noise_are_counted_and_the_furthest_is_named():
     assert lines[2:] == ["small: 51 within noise", "Receipt: receipt.json"]
 
 
+def test_metrics_of_unknown_noise_are_named():
+    unknown = ComparedValue(reference=3.0, here=3.1, verdict="noise unknown")
+    moved = value(0.10, 0.12, "within noise", 0.08, "seeds")
+    rounded = value(0.5, 0.5 + 1e-8, "within noise", 5e-7, "rounding")
+    why = "noise not known: bound"
+    lines = printed(
+        run(0, "within noise", why, bound=unknown, test_error=moved),
+        run(1, "different", why, bound=unknown, test_log_loss=rounded),
+    )
+    assert lines[:2] == [
+        f"different    digits/gem/LinearSVC/seed-1: {why}",
+        f"within noise digits/gem/LinearSVC/seed-0: {why}",
+    ]
+    assert lines[2].startswith("within noise 1 run: 0 differ by rounding alone, ")
+
+
 def test_two_values_are_written_so_that_they_differ():
     lines = printed(run(0, "different", test_error=value(0.1099491, 0.10994912, "different", 1e-9, "rows")))
     assert "test_error 0.10994912, 0.1099491 in the reference, ± 1e-09 by rows" in lines[0]

@@ -98,6 +98,8 @@ def test_noise_that_nothing_tells_decides_only_where_nothing_else_does(compare, 
     (reference_dir / "results.csv").write_text(results_csv([*others, changed(gem, bound=3.0)]))
     alone = compare([*others, changed(gem, bound=3.1)]).runs[-1]
     assert (alone.verdict, alone.why) == ("different", "noise not known: bound")
+    rounded = changed(gem, bound=3.1, test_error=9 / 450 * (1 + 1e-15))
+    assert compare([*others, rounded]).runs[-1].verdict == "different"
     beside = compare([*others, changed(gem, bound=3.1, test_errors=10.0, test_error=10 / 450)]).runs[-1]
     assert (beside.verdict, beside.why) == ("within noise", "noise not known: bound")
 
@@ -156,6 +158,37 @@ def test_a_run_without_a_reference_is_not_compared(compare, records, reference_d
     (reference_dir / "results.csv").write_text(results_csv(records[:-1]))
     run = compare(records).runs[-1]
     assert (run.verdict, run.why) == ("not compared", "the reference has no such run")
+
+
+def add_experiment(suite):
+    """Plan a second experiment, too, whose runs have the same names and other settings."""
+    suite.experiments["permuted"] = suite.experiments["digits"].model_copy(update={"permute_labels": True})
+    return plan_of(suite).runs[4:]
+
+
+def test_the_noise_of_seeds_is_of_one_experiment_alone(suite, compare, records, reference_dir):
+    permuted = [
+        changed(record, test_errors=400.0).model_copy(update=run.identity)
+        for run, record in zip(add_experiment(suite), records, strict=True)
+    ]
+    (reference_dir / "results.csv").write_text(results_csv([*records, *permuted]))
+    moved = changed(records[0], test_errors=60.0)
+    assert compare([moved, *records[1:], *permuted]).runs[0].verdict == "different"
+
+
+def test_a_run_of_other_settings_is_compared_only_where_it_can_be_no_other(suite, records, reference_dir):
+    def found(runs):
+        reference = load_reference("small", reference_dir)
+        return [run.run_key if run else None for run in reference.find(runs)]
+
+    first, second = plan_of(suite).runs, add_experiment(suite)
+    keys = [run.key for run in first]
+    assert found([*first, *second]) == [*keys, *[None] * 4]
+    assert found(second) == keys
+    old = [record.model_copy(update={"run_key": "0" * 16}) for record in records]
+    (reference_dir / "results.csv").write_text(results_csv(old))
+    assert found(first) == ["0" * 16] * 4
+    assert found([*first, *second]) == [None] * 8
 
 
 def test_causes_are_what_is_not_as_where_the_run_was_identical(compare, records):

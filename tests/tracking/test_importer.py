@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -15,8 +16,10 @@ from mlflow.entities import ViewType
 from mlflow.exceptions import INVALID_PARAMETER_VALUE, MlflowException
 from sklearn.datasets import load_digits
 
+from eigenbench.reporting.__main__ import main as render
 from eigenbench.tracking.__main__ import main
 from eigenbench.tracking.addresses import TrackingError
+from eigenbench.tracking.suite_store import _cut
 
 pytestmark = pytest.mark.workflow
 
@@ -201,6 +204,37 @@ def test_a_project_that_is_moved_takes_its_artifacts_with_it(results, store_uri,
     [old] = [item for item in MlflowClient(uri).search_experiments() if item.name.startswith("tiny until")]
     assert str(tmp_path / "mlartifacts") in old.tags["mlflow.note.content"]
     assert results.bring([path], uri).unchanged == 1
+
+
+def test_a_suite_with_a_folder_of_its_own_keeps_it(results, store_uri, tmp_path, monkeypatch):
+    path = results.record(model=None)
+    with monkeypatch.context() as set_here:
+        set_here.setenv("EIGENBENCH_ARTIFACTS", str(tmp_path / "shared"))
+        results.bring([path], store_uri)
+    assert results.bring([path], store_uri).unchanged == 1
+
+
+def test_an_object_store_without_its_package_is_one_clear_error(results, store_uri, monkeypatch):
+    monkeypatch.setenv("EIGENBENCH_ARTIFACTS", "s3://bucket/x")
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    with pytest.raises(TrackingError, match="pip install 'boto3'"):
+        results.bring([results.record(model=None)], store_uri)
+
+
+def test_a_bad_catalogue_beside_the_suite_is_one_clear_error(tmp_path, capsys):
+    experiment = "{dataset: digits, protocol: kernel_error, settings: {degree: 3}, methods: {identity: {}}}"
+    (tmp_path / "tiny.yaml").write_text(f"title: t\nexperiments: {{main: {experiment}}}\n")
+    (tmp_path / "datasets.yaml").write_text("digits: 1\n")
+    for command in (main, render):
+        assert command(["--suite", str(tmp_path / "tiny.yaml")]) == 1
+        assert "datasets.yaml" in capsys.readouterr().err
+
+
+def test_a_long_description_ends_after_a_whole_line():
+    shown = _cut("| a row |\n" * 1000)
+    assert len(shown) <= 8000
+    assert re.fullmatch(r"(\| a row \|\n)+\nand \d+ more lines", shown)
+    assert _cut("x" * 8000) == "x" * 8000
 
 
 def test_names_that_mlflow_refuses_are_changed_and_stay_distinct(results, store_uri):

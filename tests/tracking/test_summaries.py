@@ -56,17 +56,24 @@ def bring(results, store_uri):
 
 
 @pytest.fixture
-def three_of_each(results):
+def planned(suite):
+    """Return the run keys of the suite's plan by method and seed."""
+    made = suite()
+    return {(run.method, run.seed): run.key for run in plan_suite(made, catalogue_of(made)).runs}
+
+
+@pytest.fixture
+def three_of_each(results, planned):
     errors = {"gem": [0.02, 0.03, 0.025], "pca": [0.05, 0.04, 0.06]}
     return [
         results.record(
             seed,
             method=method,
-            run_key=f"{place:015x}{seed}",
+            run_key=planned[method, seed],
             metrics={"test_error": errors[method][seed]},
             train_seconds=0.25,
         )
-        for place, method in enumerate(errors)
+        for method in errors
         for seed in range(3)
     ]
 
@@ -111,23 +118,25 @@ def test_the_tie_group_is_that_of_the_leaderboard(bring, suite, results, store_u
     generator = np.random.default_rng(0)
     truth = generator.integers(10, size=450)
     hard = generator.random(450) < 0.04
+    of_three = suite().model_dump(exclude_defaults=True)
+    of_three["experiments"]["main"]["methods"]["random"] = {"steps": ["RandomDirections"]}
+    compared = Suite.model_validate(of_three)
+    plan = plan_suite(compared, catalogue_of(compared))
+    keys = {(run.method, run.seed): run.key for run in plan.runs}
     paths, n_seeds = [], 3
-    for place, (method, extra) in enumerate({"gem": 0, "pca": 1, "random": 60}.items()):
+    for method, extra in {"gem": 0, "pca": 1, "random": 60}.items():
         for seed in range(n_seeds):
             wrong = hard.copy()
             wrong[generator.choice(450, size=extra + seed % 2, replace=False)] = True
-            key = f"{place:015x}{seed}"
+            key = keys[method, seed]
             error = {"test_error": float(wrong.mean())}
             paths.append(results.record(seed, method=method, run_key=key, metrics=error))
             folder = results.folder / f"tiny/main/{method}/seed-{seed}/LogisticRegression"
             folder.mkdir(parents=True)
             np.savez(folder / "predictions.npz", truth=truth, predicted=np.where(wrong, 10, truth))
-    of_three = suite().model_dump(exclude_defaults=True)
-    of_three["experiments"]["main"]["methods"]["random"] = {"steps": ["RandomDirections"]}
-    compared = Suite.model_validate(of_three)
     done = bring(paths, compared)
     board = leaderboard(
-        plan_suite(compared, catalogue_of(compared)),
+        plan,
         "main",
         [read_record(path) for path in paths],
         results.folder,
@@ -151,7 +160,7 @@ def test_the_tie_group_is_that_of_the_leaderboard(bring, suite, results, store_u
 
 
 def test_a_seed_more_changes_the_parent_and_no_other_run_comes(bring, suite, three_of_each, store_uri):
-    before = bring([path for path in three_of_each if not path.parent.name.endswith("2")], suite())
+    before = bring([path for path in three_of_each if "seed-2" not in path.parts], suite())
     partial = MlflowClient(store_uri).get_run(before.summary_ids[GEM])
     assert partial.data.tags["status"] == "2 of 3 seeds"
     assert "rank" not in partial.data.metrics, "not all seeds are there to be ranked by"
@@ -161,6 +170,22 @@ def test_a_seed_more_changes_the_parent_and_no_other_run_comes(bring, suite, thr
     assert len(search(store_uri, "tags.kind = 'overview'")) == 1
     run = MlflowClient(store_uri).get_run(after.summary_ids[GEM])
     assert (run.data.metrics["seeds"], run.data.tags["status"]) == (3, "ok")
+
+
+def test_only_planned_runs_count(bring, suite, three_of_each, results, store_uri):
+    bring([results.record(seed, method=method) for method in ("gem", "gone") for seed in (3, 4)])
+    before = bring(three_of_each, suite())
+    assert MlflowClient(store_uri).get_run(before.summary_ids[GEM]).data.metrics["seeds"] == 3
+    assert len(search(store_uri, "tags.kind = 'run'")) == 10
+    assert len(search(store_uri, "tags.kind = 'summary'")) == 2
+
+
+def test_without_the_suite_file_summaries_made_with_it_stay(bring, suite, three_of_each, store_uri, capsys):
+    before = bring(three_of_each[:5], suite()).summary_ids
+    bring(three_of_each)
+    assert "--suites-dir" in capsys.readouterr().err
+    runs = search(store_uri, "tags.kind = 'summary'")
+    assert {run.info.run_id for run in runs} == set(before.values())
 
 
 def test_another_published_number_changes_the_verdict_alone(bring, suite, three_of_each, store_uri, dump):

@@ -131,11 +131,12 @@ def test_other_machines_may_ask_by_the_names_that_are_allowed(store_uri, opened)
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     opened(store_uri, "0.0.0.0", port, "elsewhere.org")
-    for name, status in (("elsewhere.org", 200), ("attacker.org", 403)):
+    names = {"elsewhere.org": 200, "localhost": 200, "127.0.0.1": 200, "attacker.org": 403}
+    for name, status in names.items():
         asked = urllib.request.Request(
             f"http://127.0.0.1:{port}/ajax-api/2.0/mlflow/runs/search",
             b'{"experiment_ids": ["0"]}',
-            {"Host": name, "Origin": f"http://{name}", "Content-Type": "application/json"},
+            {"Host": f"{name}:{port}", "Origin": f"http://{name}:{port}", "Content-Type": "application/json"},
         )
         if status == 200:
             urllib.request.urlopen(asked).close()

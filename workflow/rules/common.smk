@@ -9,6 +9,7 @@ from eigenbench.bench.jobs.shared_jobs import job_code
 from eigenbench.bench.jobs.workflow import RUN_TOGETHER, Workflow
 from eigenbench.bench.records.runs import REPORT_TABLES, TRAINED_FILES
 from eigenbench.bench.suites.parts import SuiteError
+from eigenbench.bench.suites.suite_file import validate_config
 from eigenbench.datasets.errors import DatasetError
 from eigenbench.tracking.store import receipt_is_current, receipt_name
 from snakemake.exceptions import WorkflowError
@@ -31,11 +32,15 @@ if not IMAGE and "apptainer" in map(str, DEPLOYED):
 container: IMAGE
 
 
-SUITES = Path(config.get("suites_dir") or BASE / "config" / "suites")
+CONFIG_FILE = BASE / "config" / "config.yaml"
 try:
+    SUITES = Path(
+        validate_config(dict(config), CONFIG_FILE).suites_dir
+        or BASE / "config" / "suites"
+    )
     BENCH = Workflow(
         config,
-        BASE / "config" / "config.yaml",
+        CONFIG_FILE,
         SUITES,
         receipt=receipt_name(),
         snakemake=workflow,

@@ -74,7 +74,8 @@ def mean_interval(
 
     All arguments are by seed. ``test_rows`` are the numbers in the dataset of the test rows, where each seed
     draws a split; None for one test set. Splits that all test the same rows are one test set. ``groups`` are
-    those of the test rows, where rows of a group are alike. Raises a ValueError without a run, or where row numbers or groups do not fit the runs.
+    those of the test rows, where rows of a group are alike. Raises a ValueError without a run, or where row
+    numbers or groups do not fit the runs.
 
     Notes
     -----

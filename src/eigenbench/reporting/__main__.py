@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from eigenbench.bench.suites.parts import SuiteError
+from eigenbench.datasets.errors import DatasetError
 from eigenbench.reporting import ReportError
 from eigenbench.reporting.inputs import read_inputs
 from eigenbench.reporting.site import render
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             logs_dir=options.logs_dir,
             unreadable=inputs.unreadable,
         )
-    except (SuiteError, ReportError, OSError) as error:
+    except (DatasetError, SuiteError, ReportError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     for line in inputs.unreadable:

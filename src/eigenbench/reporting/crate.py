@@ -20,7 +20,10 @@ from eigenbench.reporting.inputs import read_inputs
 #: Kept of a run where it is asked for, beside what reports read.
 MODEL = "model.skops"
 
-REPORT_FILES = ("index.html", "results.csv", "comparison.csv")
+REPORT_FILES = (
+    "index.html",
+    *(f"{name}.csv" for name in ("results", "comparison", "leaderboard", "ranks", "pairs", "searches")),
+)
 
 
 def write_crate(

@@ -11,7 +11,7 @@ from eigenbench.reporting.captioned_figures import CaptionedFigure
 from eigenbench.reporting.inputs import read_inputs
 from eigenbench.reporting.leaderboard import leaderboard_csv, leaderboards
 from eigenbench.reporting.page_tables import pairs_table, published_table, ranks_table
-from eigenbench.reporting.published import comparison_csv
+from eigenbench.reporting.published import compare_all_published, comparison_csv
 from eigenbench.reporting.replicates import group_runs
 from eigenbench.reporting.sections import SuiteView, suite_view
 from eigenbench.reporting.shown_table import ShownTable, escape_markdown
@@ -68,7 +68,8 @@ def export_suite(
             "or name --results-dir"
         )
     groups = group_runs(inputs.plans, inputs.records, results_dir=results_dir)
-    view = suite_view(suite, groups, leaderboards([suite], groups), suite_path)
+    published = compare_all_published([suite], groups)
+    view = suite_view(suite, groups, leaderboards([suite], groups), published, suite_path)
     files = {
         f"{shown.name}.{ending}": TABLES[ending](shown, csv).encode()
         for shown, csv in paper_tables(view)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -142,23 +142,27 @@ def _draw_bars(axes: Axes, bars: Sequence[_Bar]) -> None:
     axes.grid(False, axis="y")
 
 
+def published_by_group(published: Iterable[PublishedComparison], metric: str) -> dict[tuple[str, str], float]:
+    """Return the published numbers on a metric, without bounds, by method and classifier."""
+    return {
+        row.group.key: row.number.value
+        for row in published
+        if row.group is not None and row.number.metric == metric and not row.number.bound
+    }
+
+
 def forest_plot(
-    board: pd.DataFrame, published: Iterable[PublishedComparison], groups: Sequence[RunGroup]
+    board: pd.DataFrame, numbers: Mapping[tuple[str, str], float], groups: Sequence[RunGroup]
 ) -> Drawing | None:
     """Draw the ranked methods of a leaderboard, best first; None with fewer than two.
 
-    Ties with the best are shaded, and published numbers on its metric marked beside their method.
+    Ties with the best are shaded, and the published ``numbers`` marked beside their method.
     """
     ranked = board[board["rank"].notna()]
     if len(ranked) < 2:
         return None
     metric = str(ranked["metric"].iloc[0])
     style = metric_style(metric)
-    numbers = {
-        row.group.key: row.number.value
-        for row in published
-        if row.group is not None and row.number.metric == metric
-    }
     shown = in_order(ranked, groups)
     published_here = [numbers.get(group.key) for group in shown]
     lines = list(zip(ranked.to_dict("records"), shown, published_here, strict=True))

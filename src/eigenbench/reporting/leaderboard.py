@@ -193,6 +193,8 @@ def significance(board: pd.DataFrame) -> str:
         return ""
     others = ranked["tied"].iloc[1:]
     if others.isna().all():
+        if ranked["refusal"].fillna("").any():
+            return "unknown: no test was possible"
         redrawn = ranked["compared_over"].iloc[0] == OVER_SPLITS
         return f"unknown: too few {'splits' if redrawn else 'seeds'} for a test"
     if n_tied := int(others.fillna(False).sum()):

@@ -24,7 +24,7 @@ from eigenbench.reporting.formatting import (
 from eigenbench.reporting.leaderboard import TIED, in_order, line_titles, tie_group_of
 from eigenbench.reporting.parameters import parameters_of
 from eigenbench.reporting.published import DAGGER, PublishedComparison, machines_text
-from eigenbench.reporting.replicates import KINDS, RunGroup, headline_direction
+from eigenbench.reporting.replicates import KINDS, OVER_ROWS, RunGroup, headline_direction
 from eigenbench.reporting.shown_table import NONE, Cell, Row, ShownTable
 from eigenbench.reporting.suite_ranks import SuiteRanks
 from eigenbench.reproduction.receipt import MachineCounts
@@ -70,7 +70,9 @@ def leaderboard_table(
     numeric = {*rows[0].cells} - {heading, *_TEXTS}
     with_what = f" with {classifier_name(common.pop())}" if trained and len(common) == 1 else ""
     caption = f"{title}: {style.label}{with_what}, best first: mean over seeds with its 95 % interval."
-    caption += " The interval of one seed is over test rows." * any(line["n_seeds"] == 1 for line in lines)
+    caption += " The interval of one seed is over test rows." * any(
+        line["n_seeds"] == 1 and line["interval"] == OVER_ROWS for line in lines
+    )
     caption += f" {TIED} marks ties with the best (5 % level)." * bool(mark)
     caption += " ◆ marks the Pareto front of result and time."
     return ShownTable(name, caption, rows, numeric, extra, header=1, title=f"{title}{with_what}")

@@ -19,11 +19,14 @@ from eigenbench.reproduction.receipt import MachineCounts
 _NUMBER = ("suite", "source", "dataset", "method", "metric", "published")
 COLUMNS = (*_NUMBER, "measured", "ci_low", "ci_high", "n_seeds", "tolerance", "verdict")
 
-#: Verdicts: † where only the prediction interval of one run reaches the published number.
+#: Verdicts: † as `DAGGER` says.
 Verdict = Literal["better", "reproduced", "reproduced †", "off"]
 #: What is counted of published numbers.
 VERDICTS = (*get_args(Verdict), "not run")
-DAGGER = "† The mean is outside the tolerance, but a single run could reach the published number."
+DAGGER = (
+    "† The mean is outside the tolerance, but a single run could reach the published number, or the mean is "
+    "better and there is no prediction interval."
+)
 
 #: Largest difference from a published number that counts as none, as a share of the number.
 TOLERANCE = 0.05
@@ -38,7 +41,7 @@ def judge(number: PublishedNumber, mean: float, prediction: tuple[float, float] 
     interval of one further run. The verdict is
 
     - ``reproduced`` where the mean is within 5 % of it, or (†) the prediction interval of one run reaches it;
-    - ``better`` where the whole prediction interval lies beyond the tolerance on the better side;
+    - ``better`` where the mean is more than 5 % better, and the whole prediction interval is better than it;
     - ``off`` otherwise, and where the mean is not finite.
 
     A ``two_sided`` number, which is neither better when less nor when more, is never bettered. Without a
@@ -123,7 +126,12 @@ class PublishedComparison:
     def identity(self) -> tuple[object, ...]:
         """The key of the published number, whichever run on whichever data measures it."""
         number = self.number
-        return number.source, number.metric.removesuffix("_by_label"), number.value, number.label
+        return (
+            number.source,
+            number.metric.removesuffix("_by_label"),
+            number.value,
+            number.label or number.method,
+        )
 
 
 def compare_published(suite: Suite, experiment: str, groups: Sequence[RunGroup]) -> list[PublishedComparison]:
@@ -176,10 +184,10 @@ def judged_once(rows: Iterable[PublishedComparison]) -> list[PublishedComparison
 
 
 def verdict_counts(rows: Iterable[PublishedComparison]) -> dict[str, int]:
-    """Count distinct published numbers by verdict, without bounds; ``not run`` counts all reasons."""
+    """Count distinct published numbers by verdict, without bounds and those judged elsewhere."""
     verdicts: dict[tuple[object, ...], str] = {}
     for row in rows:
-        if not row.number.bound:
+        if not (row.number.bound or row.repeats):
             verdicts[row.identity] = verdicts.get(row.identity) or row.marked_outcome
     found = Counter(verdict or "not run" for verdict in verdicts.values())
     return {name: found[name] for name in VERDICTS}

@@ -49,7 +49,13 @@ _FROM_ZERO = {
     "mae",
     *(name for name in MULTILABEL_METRICS if name.startswith("ps_")),
 }
-_SHARES = {"calibration_error", *MULTICLASS_METRICS, *MULTILABEL_METRICS} - _FROM_ZERO
+_SHARES = {
+    "calibration_error",
+    "nn_error",
+    "raw_nn_error",
+    *MULTICLASS_METRICS,
+    *MULTILABEL_METRICS,
+} - _FROM_ZERO
 
 
 @dataclass(frozen=True)

@@ -154,9 +154,10 @@ def suites_table(views: Iterable[Any]) -> ShownTable:
     for view in views:
         verdicts = verdict_counts(view.comparisons)
         runs = status_counts(group for experiment in view.experiments for group in experiment.groups)
-        counts = map(count, (*verdicts.values(), *runs.values()))
+        not_made = runs["not run"] + runs["no record"]
+        counts = map(count, (*verdicts.values(), runs["ok"], runs["failed"], not_made))
         title = Cell(view.suite.title, href=f"#suite-{view.suite.name}")
-        rows.append(Row.of({"Suite": title} | dict(zip(headings, counts, strict=False))))
+        rows.append(Row.of({"Suite": title} | dict(zip(headings, counts, strict=True))))
     return ShownTable("suites", "Suites: published numbers by verdict, and runs by status.", rows, headings)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,10 +21,10 @@ from eigenbench.reporting.captioned_figures import (
     ranking_figures,
 )
 from eigenbench.reporting.display_names import dataset_name, method_name
-from eigenbench.reporting.figures import forest_plot
+from eigenbench.reporting.figures import forest_plot, published_by_group
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.leaderboard import best_name, in_order, significance
-from eigenbench.reporting.published import PublishedComparison, compare_published, verdict_counts
+from eigenbench.reporting.published import PublishedComparison, verdict_counts
 from eigenbench.reporting.replicates import Groups, RunGroup, headline_direction
 from eigenbench.reporting.shown_table import ShownTable
 from eigenbench.reporting.suite_ranks import SuiteRanks, suite_ranks
@@ -31,12 +32,16 @@ from eigenbench.reporting.suite_ranks import SuiteRanks, suite_ranks
 
 @dataclass(frozen=True)
 class ExperimentView:
-    """Everything that the page shows of one experiment: its runs by method and classifier, and more."""
+    """Everything that the page shows of one experiment: its runs by method and classifier, and more.
+
+    ``comparisons`` are its published numbers, each beside what was measured.
+    """
 
     suite: Suite
     name: str
     groups: list[RunGroup]
     board: pd.DataFrame
+    comparisons: list[PublishedComparison]
 
     @property
     def anchor(self) -> str:
@@ -60,11 +65,6 @@ class ExperimentView:
     def title(self) -> str:
         """The title from the suite file, else the display name of the dataset."""
         return self.spec.title or self.short_title
-
-    @cached_property
-    def comparisons(self) -> list[PublishedComparison]:
-        """The published numbers, each beside what was measured."""
-        return compare_published(self.suite, self.name, self.groups)
 
     @cached_property
     def best(self) -> list[RunGroup]:
@@ -129,10 +129,12 @@ class ExperimentView:
         """The forest plot, alone in a list, or nothing with fewer than two ranked methods."""
         caption = "Means with 95 % intervals, best first."
         caption += " Shaded: ties with the best." * (len(self.best) > 1)
-        caption += " ◇: published number." * bool(self.comparisons)
+        ranked = in_order(self.board[self.board["rank"].notna()], self.groups)
+        numbers = published_by_group(self.comparisons, self.spec.headline)
+        caption += " ◇: published number." * any(group.key in numbers for group in ranked)
         label = metric_style(self.spec.headline).label
         alt = f"Forest plot of {label} by method; the numbers are in the leaderboard below."
-        drawing = forest_plot(self.board, self.comparisons, self.groups)
+        drawing = forest_plot(self.board, numbers, self.groups)
         return drawn(f"{self.anchor}-forest", drawing, caption, alt, "wide forest")
 
     @cached_property
@@ -178,12 +180,20 @@ class SuiteView:
 
 
 def suite_view(
-    suite: Suite, groups: Groups, boards: dict[tuple[str, str], pd.DataFrame], path: Path
+    suite: Suite,
+    groups: Groups,
+    boards: dict[tuple[str, str], pd.DataFrame],
+    published: Iterable[PublishedComparison],
+    path: Path,
 ) -> SuiteView:
-    """Compute the sections of a suite, whose file is ``path``."""
+    """Compute the sections of a suite, whose file is ``path``; ``published`` are numbers of all suites."""
     ranks = [(found, ranking_figures(found)) for found in suite_ranks(suite, groups, boards)]
+    own: dict[str, list[PublishedComparison]] = {name: [] for name in suite.experiments}
+    for row in published:
+        if row.suite == suite.name:
+            own[row.experiment].append(row)
     experiments = [
-        ExperimentView(suite, name, groups[suite.name, name], boards[suite.name, name])
-        for name in suite.experiments
+        ExperimentView(suite, name, groups[suite.name, name], boards[suite.name, name], rows)
+        for name, rows in own.items()
     ]
     return SuiteView(suite, ranks, experiments, path.name, path.read_text(encoding="utf-8"))

@@ -20,7 +20,7 @@ from eigenbench.reporting.csv_files import results_csv
 from eigenbench.reporting.display_names import dataset_name, label_name
 from eigenbench.reporting.figures import LARGEST_RATIO
 from eigenbench.reporting.parameters import searches_csv
-from eigenbench.reporting.published import DAGGER, comparison_csv, verdict_counts
+from eigenbench.reporting.published import DAGGER, compare_all_published, comparison_csv, verdict_counts
 from eigenbench.reporting.replicates import group_runs, status_counts
 from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv
 from eigenbench.reproduction.receipt import MachineCounts
@@ -53,11 +53,14 @@ def render(
     )
     groups = group_runs(plans, records, results_dir=results_dir)
     boards = leaderboard.leaderboards(suites, groups)
-    views = [sections.suite_view(suite, groups, boards, suite_paths[suite.name]) for suite in suites]
+    published = compare_all_published(suites, groups)
+    views = [
+        sections.suite_view(suite, groups, boards, published, suite_paths[suite.name]) for suite in suites
+    ]
     ranks = [found for view in views for found, _ in view.ranks]
     texts = {
         "results.csv": results_csv(records),
-        "comparison.csv": comparison_csv(row for view in views for row in view.comparisons),
+        "comparison.csv": comparison_csv(published),
         "leaderboard.csv": leaderboard.leaderboard_csv(
             [*boards.values(), *leaderboard.boards_at_sizes(suites, groups)]
         ),

@@ -57,7 +57,11 @@ def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
     """
     having = [group for group in groups if any(name in record.curves for record in group.finished)]
     alone = len({group.method for group in having}) == len(having)
-    shown = {group.filter_name if alone else group.title: group for group in having}
+    titles = [group.filter_name if alone else group.title for group in having]
+    shown = {
+        title if titles.count(title) == 1 else group.label: group
+        for title, group in zip(titles, having, strict=True)
+    }
     lines = {title: line for title, group in shown.items() if (line := _line(group, name))}
     if all(len(line.steps) < 2 for line in lines.values()):
         return None

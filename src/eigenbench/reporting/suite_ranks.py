@@ -86,9 +86,14 @@ class SuiteRanks:
 
     @property
     def ratios(self) -> pd.DataFrame:
-        """Errors as ratios to the best of the dataset, competitors by mean rank x datasets."""
-        least = self.errors.min(axis=1).clip(lower=1e-12)
-        return self.errors.div(least, axis=0)[self.ranks.index].T
+        """Errors as ratios to the best of the dataset, competitors by mean rank x datasets.
+
+        An error of zero counts as half of the smallest positive one on its dataset, as in ``pairs``.
+        """
+        positive = self.errors.where(self.errors > 0)
+        half = positive.where(np.isfinite(positive)).min(axis=1).fillna(1.0) / 2
+        errors = self.errors.mask(self.errors <= 0, half, axis=0)
+        return errors.div(errors.min(axis=1), axis=0)[self.ranks.index].T
 
     @property
     def shows_holm(self) -> bool:

@@ -42,7 +42,9 @@ def _different(runs: Sequence[ComparedRun]) -> Iterator[tuple[str, str]]:
     found = [run for run in runs if run.verdict == "different"]
     for run in found[:_MOST_LINES]:
         moved = _furthest(run)
-        detail = f"{_values(*moved)}, ± {moved[1].noise:.2g} by {moved[1].noise_of}" if moved else run.why
+        detail = run.why
+        if moved and moved[1].verdict == "different":
+            detail = f"{_values(*moved)}, ± {moved[1].noise:.2g} by {moved[1].noise_of}"
         yield "different", f"{run.name}: {detail}"
     if len(found) > _MOST_LINES:
         yield "different", f"and {len(found) - _MOST_LINES} more: see the receipt"
@@ -66,11 +68,11 @@ def _within_noise(runs: Sequence[ComparedRun]) -> Iterator[tuple[str, str]]:
 
 
 def _without(runs: Sequence[ComparedRun]) -> Iterator[tuple[str, str]]:
-    """Yield a line for each reason why runs are missing, were not made or were not compared."""
-    for verdict in ("missing", "not run", "not compared"):
+    """Yield a line for each reason why runs, or metrics of runs within noise, were not compared."""
+    for verdict in ("missing", "not run", "not compared", "within noise"):
         by_reason: dict[str, list[str]] = {}
         for run in runs:
-            if run.verdict == verdict:
+            if run.verdict == verdict and run.why:
                 by_reason.setdefault(run.why, []).append(run.name)
         for why, names in by_reason.items():
             more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eigenbench.bench.records.runs import Run
 from eigenbench.project_files import project_folder
 
 #: The columns of ``results.csv`` that name a run.
@@ -53,23 +55,21 @@ class Reference:
         content = sorted([*run.name, run.made_key, run.status, run.metrics] for run in self.runs)
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
-    def find(self, name: tuple[str, ...], run_key: str, metrics: set[str]) -> ReferenceRun | None:
-        """Return the run of a name; of several, the one with this key, else that with most of these metrics.
+    def find(self, planned: Sequence[Run]) -> list[ReferenceRun | None]:
+        """Return for each planned run that of its name and key, or else of its name and other settings.
 
-        Results do not name the experiment, and two of one suite can share all other names.
+        Results do not name the experiment, and runs of two can share all other names. Other settings count
+        only where a single planned run and a single run of the reference are left of a name.
         """
-        named = [run for run in self.runs if run.name == name]
-        return max(
-            named, key=lambda run: (run.run_key == run_key, len(metrics & run.metrics.keys())), default=None
-        )
-
-    def seeds_of(self, run: ReferenceRun) -> list[ReferenceRun]:
-        """Return the runs that differ from one only in the seed, itself included."""
-        return [
-            other
-            for other in self.runs
-            if other.name[:-1] == run.name[:-1] and other.metrics.keys() == run.metrics.keys()
+        asked: list[tuple[str, ...]] = [
+            (run.dataset, run.method, run.classifier, str(run.seed), run.key) for run in planned
         ]
+        there = {(*run.name, run.run_key): run for run in self.runs}
+        left = there.keys() - set(asked)
+        n_left = Counter(key[:-1] for key in left)
+        n_without = Counter(key[:-1] for key in set(asked) - there.keys())
+        other = {key[:-1]: there[key] for key in left if n_left[key[:-1]] == n_without[key[:-1]] == 1}
+        return [there.get(key, other.get(key[:-1])) for key in asked]
 
 
 def default_reference_folder() -> Path:

@@ -49,13 +49,19 @@ def compare_with_reference(
 
     Where ``receipts`` of other machines found a run identical, its environment is that of the reference.
     Values are compared by `noise_of`, each at 95 %: of values that differ by chance as
-    much as two seeds do, one in twenty is called different. A metric whose noise nothing tells decides only
-    where no other metric does, and one that the reference lacks is not looked at.
+    much as two seeds do, one in twenty is called different. A metric whose noise nothing tells is passed over
+    only beside one that moved within the noise of seeds or rows, and one that the reference lacks is not
+    looked at.
     """
+    found = reference.find(plan.runs)
+    seeds: dict[tuple[str, ...], list[ReferenceRun]] = {}
+    for run, there in zip(plan.runs, found, strict=True):
+        if there is not None:
+            seeds.setdefault((run.experiment, run.method, run.classifier), []).append(there)
     origins = _known_origins(receipts, reference.digest)
     environments: list[Environment] = []
     runs = []
-    for run in plan.runs:
+    for run, there in zip(plan.runs, found, strict=True):
         record = _record_of(run, results_dir)
         if isinstance(record, str):
             runs.append(_compared(run, "missing", record))
@@ -64,11 +70,12 @@ def compare_with_reference(
             environments.append(record.environment)
         noise = partial(
             noise_of,
+            seeds=seeds.get((run.experiment, run.method, run.classifier), []),
             record=record,
             held_out=plan.suite.experiments[run.experiment].validation.fraction,
             predictions=(results_dir / run.record).with_name("predictions.npz"),
         )
-        compared = _compare_run(run, record, reference, origins.get(_name(record), []), noise)
+        compared = _compare_run(run, record, there, origins.get(_name(record), []), noise)
         index = environments.index(record.environment) if record.environment else None
         sha256 = record.dataset_info.sha256 if record.dataset_info else None
         runs.append(compared.model_copy(update={"environment": index, "dataset_sha256": sha256}))
@@ -110,10 +117,12 @@ def _compared(run: Run, verdict: RunVerdict, why: str = "", **fields: Any) -> Co
 
 
 def _compare_run(
-    run: Run, record: Record, reference: Reference, origins: list[_Origin], noise: Callable[..., Noise | None]
+    run: Run,
+    record: Record,
+    there: ReferenceRun | None,
+    origins: list[_Origin],
+    noise: Callable[..., Noise | None],
 ) -> ComparedRun:
-    name = (run.dataset, run.method, run.classifier, str(run.seed))
-    there = reference.find(name, run.key, set(record.metrics))
     if there is None:
         return _compared(run, "not compared", "the reference has no such run")
     if record.status != "ok" or there.status != "ok":
@@ -124,15 +133,8 @@ def _compare_run(
             return _compared(run, "not run", _why_not_run(record))
         causes = _causes(record, there, origins)
         return _compared(run, "different", f"{here} here, {other} in the reference", causes=causes)
-    siblings = reference.seeds_of(there)
     values = {
-        metric: _compare_value(
-            metric,
-            there.metrics[metric],
-            record.metrics.get(metric),
-            [one.metrics[metric] for one in siblings],
-            noise,
-        )
+        metric: _compare_value(metric, there.metrics[metric], record.metrics.get(metric), noise)
         for metric in sorted(there.metrics)
     }
     verdict, why = _run_verdict(values)
@@ -149,11 +151,7 @@ def _why_not_run(record: Record) -> str:
 
 
 def _compare_value(
-    metric: str,
-    reference: float,
-    here: float | None,
-    by_seed: list[float],
-    noise: Callable[..., Noise | None],
+    metric: str, reference: float, here: float | None, noise: Callable[..., Noise | None]
 ) -> ComparedValue:
     compared = partial(ComparedValue, reference=reference, here=here)
     if is_time_or_memory(metric):
@@ -165,7 +163,7 @@ def _compare_value(
     gap, rounding = abs(here - reference), ROUNDING * abs(reference)
     if gap <= rounding:
         return compared(verdict="within noise", noise=rounding, noise_of="rounding")
-    found = noise(metric, reference, here, by_seed=by_seed)
+    found = noise(metric, reference, here)
     if found is None:
         return compared(verdict="noise unknown")
     half_width, source = found
@@ -183,11 +181,10 @@ def _run_verdict(values: dict[str, ComparedValue]) -> tuple[RunVerdict, str]:
     if different := by_verdict.get("different"):
         return "different", f"beyond noise: {', '.join(different)}"
     unknown = by_verdict.get("noise unknown", [])
-    if "within noise" in by_verdict:
-        return "within noise", f"noise not known: {', '.join(unknown)}" if unknown else ""
     if unknown:
-        return "different", f"noise not known: {', '.join(unknown)}"
-    return "identical", ""
+        is_known = any(value.noise_of in ("seeds", "rows") for value in values.values())
+        return "within noise" if is_known else "different", f"noise not known: {', '.join(unknown)}"
+    return "within noise" if "within noise" in by_verdict else "identical", ""
 
 
 #: Environment and data of a run with exactly the values of the reference.
@@ -268,7 +265,7 @@ def noise_of(
     reference: float,
     here: float,
     *,
-    by_seed: Sequence[float],
+    seeds: Sequence[ReferenceRun],
     record: Record,
     held_out: float,
     predictions: Path,
@@ -282,10 +279,11 @@ def noise_of(
     record, for the log loss from the stored probabilities. Runs that share their test rows differ by less,
     so this is the widest difference that can be called noise.
 
-    ``by_seed`` has the values of all seeds of the reference, and ``held_out`` is the share of the training
-    rows for validation.
+    ``seeds`` are the reference runs of one experiment, method and classifier, and ``held_out`` is the share
+    of the training rows for validation.
     """
     found: list[Noise] = []
+    by_seed = [run.metrics[metric] for run in seeds if metric in run.metrics]
     if len(by_seed) > 1:
         quantile = float(stats.t.ppf((1 + LEVEL) / 2, len(by_seed) - 1))
         found.append((quantile * math.sqrt(2) * stdev(by_seed), "seeds"))

@@ -11,6 +11,7 @@ from pathlib import Path
 from eigenbench.atomic_files import write_json
 from eigenbench.bench.jobs.plan import load_plan
 from eigenbench.bench.suites.parts import SuiteError
+from eigenbench.datasets.errors import DatasetError
 from eigenbench.tracking.addresses import TrackingError
 from eigenbench.tracking.importer import import_records
 
@@ -25,9 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--reports-dir", type=Path, default=Path("reports"))
     parser.add_argument("--receipt", type=Path, help="JSON file to write when all records have been seen")
     parser.add_argument("--replaces", default="", help="the receipt that is replaced, for Snakemake")
-    parser.add_argument(
-        "--tracking-uri", help="MLflow store; default: MLFLOW_TRACKING_URI, else sqlite:///mlflow.db"
-    )
+    parser.add_argument("--tracking-uri", help="MLflow store, by default as in MLFLOW_TRACKING_URI")
     options = parser.parse_args(arguments)
     try:
         plan = load_plan(options.suite) if options.suite else None
@@ -41,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         if options.receipt:
             write_json(options.receipt, asdict(summary) | {"replaces": options.replaces})
-    except (SuiteError, TrackingError, OSError) as error:
+    except (DatasetError, SuiteError, TrackingError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     line = f"mlflow: {summary.imported} imported, {summary.replaced} replaced, {summary.unchanged} unchanged"

@@ -190,8 +190,12 @@ class SuiteImport:
         for key, found in self.store.runs.items():
             if key.kind == RUN:
                 self.store.keep(key, latest(found))
-        for experiment in experiments:
-            self._bring_experiment(experiment)
+        if self.plan or not self.store.described:
+            for experiment in experiments:
+                self._bring_experiment(experiment)
+        else:
+            remedy = "name the folder of its suite file with eigenbench sync --suites-dir"
+            print(f"warning: the summaries of {suite} stay as they are: {remedy}", file=sys.stderr)
         if self.plan:
             note = run_content.suite_note(self.plan.suite, self.reports_dir)
             self.client.set_experiment_tag(self.store.experiment_id, NOTE, note)
@@ -234,7 +238,8 @@ class SuiteImport:
 
     def _bring_experiment(self, experiment: str) -> None:
         """Write what is out of date, put the seeds below their summaries, and delete earlier ones."""
-        seeds = self.store.seeds(experiment)
+        planned = {run.key for run in self.plan.runs} if self.plan else None
+        seeds = self.store.seeds(experiment, planned)
         spec = self.plan.suite.experiments.get(experiment) if self.plan else None
         settings = spec.model_dump(mode="json") if spec else None
         content = _digest([_FORM, sorted(run.run_id for run in seeds), settings])
@@ -258,15 +263,14 @@ class SuiteImport:
             if found and overview is None:
                 overview = self._write_overview(experiment, content, seeds, found, parents)
         for run in seeds:
-            parent = parents.get(run.key.summary)
-            if parent and run.tags.get(PARENT) != parent.run_id:
+            if (parent := parents.get(run.key.summary)) and run.tags.get(PARENT) != parent.run_id:
                 self.store.changed = True
                 self.client.set_tag(run.run_id, PARENT, parent.run_id)
         for key in list(self.store.runs):
             if key.kind != RUN and key.experiment == experiment:
                 self.store.keep(key, overview if key.kind == OVERVIEW else parents.get(key))
-        ids = {f"{self.store.suite}/{of.experiment}/{of.method}/{of.classifier}": of for of in parents}
-        self.account.summary_ids |= {name: parents[of].run_id for name, of in ids.items()}
+        ids = {"/".join([self.store.suite, *key[1:4]]): parent.run_id for key, parent in parents.items()}
+        self.account.summary_ids |= ids
 
     def _current(self, key: Key, content: str) -> StoredRun | None:
         """Return a summary, unless it is out of date, or lacks a model that is at hand here."""
@@ -311,8 +315,7 @@ class SuiteImport:
         links = {run.key.run_key: run_link(here, run.run_id, "/artifacts/record.json") for run in seeds}
         note = run_content.summary_note(item, self.results_dir, self.reports_dir, links, model_uri)
         start, end = _times(seeds)
-        names = {"dataset": item.tags["dataset"], "method": item.key.method}
-        names |= {"classifier": item.key.classifier}
+        names = {name: getattr(item.runs.records[0], name) for name in ("dataset", "method", "classifier")}
         return self.store.write(
             item.key,
             run_content.shown_name(item.runs.records[0], seed=False),
@@ -338,7 +341,6 @@ class SuiteImport:
         links = {key: run_link(self.store.experiment_id, run.run_id) for key, run in parents.items()}
         ranked = sorted(found, key=lambda item: (item.place["rank"] or math.inf, item.runs.label))
         note = run_content.overview_note(self.store.suite, experiment, spec, ranked, links, self.reports_dir)
-
         tables = {"methods": run_content.methods_table(ranked)}
         if published := [row for item in ranked for row in item.published]:
             tables["published"] = published_table("published", published).frame()

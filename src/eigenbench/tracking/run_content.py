@@ -103,8 +103,8 @@ def record_params(record: Record) -> list[Param]:
     """Return the parameters of a record, nested ones by dotted names."""
     from mlflow.entities import Param
 
-    cell = {name: getattr(record, name) for name in ("dataset", "method", "classifier", "seed")}
-    found = cell | _flat(record.params)
+    identity = ("dataset", "method", "classifier", "seed")
+    found = {name: getattr(record, name) for name in identity} | _flat(record.params)
     names = allowed_names(found)
     texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in found.items()}
     return [Param(names[name], _shortened(text)) for name, text in texts.items()]
@@ -140,10 +140,8 @@ def allowed_names(names: Iterable[str]) -> dict[str, str]:
 def _flat(params: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in params.items():
-        if isinstance(value, dict) and value:
-            flat |= _flat(value, f"{prefix}{name}.")
-        else:
-            flat[prefix + name] = value
+        nested = isinstance(value, dict) and value
+        flat |= _flat(value, f"{prefix}{name}.") if nested else {prefix + name: value}
     return flat
 
 

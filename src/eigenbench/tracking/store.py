@@ -144,8 +144,9 @@ def unavailable_on_failure(uri: str, results_dir: Path) -> Iterator[None]:
     """Turn what MLflow, its server, the database or the disk refuses into one clear error."""
     try:
         yield
-    except TrackingError:
-        raise
+    except ImportError as error:
+        remedy = "eigenbench[postgres]" if error.name == "psycopg2" else error.name
+        raise TrackingError(f"the store needs a package ({error}): pip install '{remedy}'") from error
     except Exception as error:
         origins = ("mlflow", "alembic", "sqlalchemy", "sqlite3", "psycopg2", "requests", "urllib3")
         if not (isinstance(error, OSError) or type(error).__module__.split(".")[0] in origins):
@@ -180,16 +181,11 @@ def _answering_client(uri: str) -> MlflowClient:
 
 @contextlib.contextmanager
 def _connection(uri: str) -> Iterator[Connection]:
-    """Connect to a database; a driver that is not installed is named."""
+    """Connect to a database."""
     import sqlalchemy
 
     try:
         engine = sqlalchemy.create_engine(uri, poolclass=sqlalchemy.NullPool)
-    except ImportError as error:
-        remedy = "eigenbench[postgres]" if uri.startswith("postgres") else error.name
-        raise TrackingError(
-            f"the store needs the Python package {error.name}: pip install '{remedy}', or use an SQLite file"
-        ) from error
     except sqlalchemy.exc.ArgumentError as error:
         raise TrackingError(f"not the address of a database: {without_secrets(str(error), uri)}") from error
     with engine.connect() as connection:

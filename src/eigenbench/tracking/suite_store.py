@@ -36,7 +36,7 @@ _METRICS_PER_CALL = 900
 _PARAMS_PER_CALL = 100
 _RUNS_PER_PAGE = 1000
 _MODELS_PER_PAGE = 100
-_TAG_LENGTH = 5000
+_TAG_LENGTH = 8000
 # An import in progress elsewhere finishes a run well within this time.
 _MILLISECONDS_TO_FINISH = 3_600_000
 
@@ -152,18 +152,26 @@ def _pages(search: Callable[..., Any], *arguments: object, **options: object) ->
         token = page.token or None
 
 
+def _cut(text: str) -> str:
+    """Return what one tag takes of a text: all, or its first whole lines and the number of the others."""
+    kept = text[: _TAG_LENGTH - 40].rpartition("\n")[0] or text[: _TAG_LENGTH - 40]
+    n_more = text.count("\n", len(kept))
+    return text if len(text) <= _TAG_LENGTH else f"{kept}\n\nand {n_more} more lines"
+
+
 class SuiteStore:
     """The part of a store that belongs to a suite: an experiment of MLflow, made or restored if need be.
 
-    ``runs`` has its runs by key, and ``changed`` says whether anything was written since this was made.
+    ``runs`` are its runs by key. ``changed``: this has written. ``described``: its file was at hand before.
     """
 
     def __init__(self, client: MlflowClient, uri: str, suite: str, experiments: Collection[str], source: str):
         self.client, self.suite, self.source, self.changed = client, suite, source, False
         place = artifact_location(uri, suite)
         found = client.get_experiment_by_name(suite)
-        beside = sqlite_path(uri) and not os.environ.get("EIGENBENCH_ARTIFACTS")
-        if found and beside and found.artifact_location != place:
+        beside = found and found.artifact_location.endswith(f"/mlartifacts/{suite}") and sqlite_path(uri)
+        own = beside and not os.environ.get("EIGENBENCH_ARTIFACTS")
+        if found and own and found.artifact_location != place:
             # The store was moved or copied. `mlflow gc` would delete the files, which may be the original's.
             client.rename_experiment(found.experiment_id, f"{suite} until {datetime.now():%F %T.%f}")
             note = f"The store was moved. The files of these runs are in `{found.artifact_location}`."
@@ -171,18 +179,17 @@ class SuiteStore:
             found = None
         if found and found.lifecycle_stage == "deleted":
             client.restore_experiment(found.experiment_id)
-        self.experiment_id = (
-            found.experiment_id if found else client.create_experiment(suite, artifact_location=place)
-        )
+        self.experiment_id = found.experiment_id if found else client.create_experiment(suite, place)
+        self.described = found is not None and NOTE in found.tags
         self.runs = stored_runs(client, self.experiment_id, experiments)
 
-    def seeds(self, experiment: str) -> list[StoredRun]:
-        """Return the whole runs of an experiment: of each method, classifier and seed the latest."""
+    def seeds(self, experiment: str, planned: Collection[str] | None) -> list[StoredRun]:
+        """Return the latest whole run of each method, classifier and seed, of those with planned run keys."""
         found: dict[tuple[Key, str], list[StoredRun]] = {}
         for key, runs in self.runs.items():
-            if key.kind == RUN and key.experiment == experiment:
-                for run in runs:
-                    found.setdefault((key.summary, run.tags.get("seed", "")), []).append(run)
+            counts = planned is None or key.run_key in planned
+            for run in runs if counts and (key.kind, key.experiment) == (RUN, experiment) else ():
+                found.setdefault((key.summary, run.tags.get("seed", "")), []).append(run)
         return [kept for key in sorted(found) if (kept := latest(found[key]))]
 
     def whole(self, key: Key, content: str) -> StoredRun | None:
@@ -222,7 +229,7 @@ class SuiteStore:
         identity = {field: value for field, value in key._asdict().items() if value}
         origin = {"suite": self.suite, "imported_from": self.source, "imported_at": int(1000 * time.time())}
         shown = dict(tags) | identity | origin
-        texts = {tag: str(value)[:_TAG_LENGTH] for tag, value in shown.items() if value is not None}
+        texts = {tag: _cut(str(value)) for tag, value in shown.items() if value is not None}
         created = self.client.create_run(self.experiment_id, start_time, tags=texts, run_name=name)
         run_id = created.info.run_id
         try:

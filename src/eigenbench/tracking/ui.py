@@ -56,12 +56,8 @@ def open_ui(
         return
     address, port = _free_address(host, port)
     if not ip_address(address).is_loopback:
-        print(
-            f"warning: the dashboard listens on {address} and asks for no password: whoever reaches this "
-            f"address can read and change the runs",
-            file=sys.stderr,
-            flush=True,
-        )
+        warning = f"warning: the dashboard listens on {address} and asks for no password: whoever"
+        print(f"{warning} reaches this address can read and change the runs", file=sys.stderr)
     reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)
     base_url = f"http://{f'[{reached}]' if ':' in reached else reached}:{port}"
     with _server(uri, address, port, allowed_hosts, base_url) as server:
@@ -112,8 +108,10 @@ def _server(
     command = [sys.executable, "-m", "mlflow", "server", "--host", address, "--port", str(port)]
     command += ["--workers", "1", "--uvicorn-opts", "--log-level warning"]
     if hosts:
-        origins = [f"{scheme}://{name.strip()}" for name in hosts.split(",") for scheme in ("http", "https")]
-        command += ["--allowed-hosts", hosts, "--cors-allowed-origins", ",".join(origins)]
+        names = [*hosts.replace(" ", "").split(","), "localhost", base_url[7:].rpartition(":")[0]]
+        forms = [form for name in names for form in (name, f"{name.replace('[', '[[]')}:*")]
+        origins = [f"{scheme}://{form}" for form in forms for scheme in ("http", "https")]
+        command += ["--allowed-hosts", ",".join(forms), "--cors-allowed-origins", ",".join(origins)]
     # The address of the store may hold a password, and every user sees the words of a command.
     quiet = {"MLFLOW_BACKEND_STORE_URI": uri, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
     for number in (signal.SIGTERM, signal.SIGHUP):

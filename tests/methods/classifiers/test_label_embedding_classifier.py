@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.special import expit, log_softmax
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.datasets import make_multilabel_classification
+from sklearn.datasets import load_digits, make_multilabel_classification
 from sklearn.decomposition import PCA
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -275,6 +275,13 @@ def test_extreme_logits_stay_finite():
             assert (np.abs(gradient[gradient != 0]) >= np.finfo(np.float32).tiny).all(), (
                 "subnormal numbers are slow"
             )
+
+
+def test_a_given_step_length_is_taken_however_few_the_steps_are():
+    X, y = load_digits(return_X_y=True)
+    scores = LabelEmbeddingClassifier(PCA(5), max_iter=1, learning_rate=1e-9).fit(X, y).decision_function(X)
+    assert_allclose(scores, np.broadcast_to(scores[0], scores.shape), atol=1e-4)
+    assert np.ptp(LabelEmbeddingClassifier(PCA(5), max_iter=1).fit(X, y).decision_function(X)) > 1
 
 
 def test_adam_steps_of_many_weights_are_those_of_the_paper():

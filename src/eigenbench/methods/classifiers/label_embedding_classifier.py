@@ -62,8 +62,8 @@ from eigenbench.methods.parameter_constraints import (
 #: mostly noise, and are not blown up.
 WHITENING_RIDGE = 1e-3
 
-#: Length of all steps together, at least twice: of few rows there are few steps in all.
-FEW_STEPS_LENGTH = 5.0
+#: By default: the first step length, and twice the least length of all steps together, which few rows need.
+FIRST_STEP, FEW_STEPS_LENGTH = 0.03, 5.0
 
 #: Components of the embedding by default.
 N_COMPONENTS = 50
@@ -107,8 +107,9 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         and the latter for an indicator matrix.
     max_iter : int, default=30
         Largest number of epochs of the decoder. Its steps shrink linearly to zero over them.
-    learning_rate : float, default=0.03
-        First step length for minibatches of 512 rows; it falls with the square root of their size.
+    learning_rate : float or "auto", default="auto"
+        First step length for minibatches of 512 rows; it falls with the square root of their size. "auto"
+        takes 0.03, and longer steps if there are few in all.
     batch_size : int or "auto", default="auto"
         Rows of a minibatch; "auto" takes 1/200 of the rows, but at least 32 and at most 512.
     sampled_labels : int or None, default=None
@@ -194,7 +195,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         "few_rows": [Interval(Integral, 0, None, closed="left")],
         "loss": [StrOptions({"auto", "multinomial", "independent"})],
         "max_iter": [POSITIVE_INTEGER],
-        "learning_rate": [POSITIVE],
+        "learning_rate": [POSITIVE, StrOptions({"auto"})],
         "batch_size": [POSITIVE_INTEGER, StrOptions({"auto"})],
         "sampled_labels": [POSITIVE_INTEGER, None],
         "refit": ["boolean"],
@@ -212,7 +213,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         few_rows: int = 5000,
         loss: str = "auto",
         max_iter: int = 30,
-        learning_rate: float = 0.03,
+        learning_rate: float | str = "auto",
         batch_size: int | str = "auto",
         sampled_labels: int | None = None,
         early_stopping: bool = True,
@@ -341,8 +342,10 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         targets, loss = rows.targets.normalised(), LOSSES[self.loss_]
         auto = min(max(features.n_rows // 200, 32), LARGEST_BATCH)
         batch_size = auto if self.batch_size == "auto" else int(self.batch_size)
-        length = self.learning_rate * (batch_size / LARGEST_BATCH) ** 0.5
-        length = max(length, FEW_STEPS_LENGTH / (self.max_iter * -(-features.n_rows // batch_size)))
+        shrinkage = (batch_size / LARGEST_BATCH) ** 0.5
+        least = FEW_STEPS_LENGTH / (self.max_iter * -(-features.n_rows // batch_size))
+        auto_length = max(FIRST_STEP * shrinkage, least)
+        length = auto_length if self.learning_rate == "auto" else float(self.learning_rate) * shrinkage
         weights = np.zeros((features.n_features + 1, targets.labels.shape[1]), dtype=np.float32)
         weights[-1] = prior_logits(targets, multinomial=self.loss_ == "multinomial")
         steps = (length, batch_size, self.max_iter)
@@ -351,12 +354,9 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         if held_out is not None:
             watched = WhitenedFeatures(held_out.X, self._features_of(), system, cache_size=self.cache_size)
             held_out_loss = partial(mean_loss, loss, descent.weights, watched, held_out.targets.normalised())
+        epochs = descent.epochs(features, targets, rng)
         found = descend(
-            descent,
-            descent.epochs(features, targets, rng),
-            n_epochs=n_epochs,
-            held_out_loss=held_out_loss,
-            patience=self.n_iter_no_change,
+            descent, epochs, n_epochs=n_epochs, held_out_loss=held_out_loss, patience=self.n_iter_no_change
         )
         self.n_iter_ = found.best_epoch
         self.loss_curve_, self.validation_curve_ = found.losses, found.held_out_losses
@@ -387,8 +387,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         c, D = self.coef_.shape
         for here in row_slices(X.shape[0], 4 * max(c, D), LOGIT_BYTES):
             features = X[here] if features_of is None else features_of.transform(X[here])
-            features = dense_block(features, np.float32)
-            yield here, features @ self.coef_.T + self.intercept_
+            yield here, dense_block(features, np.float32) @ self.coef_.T + self.intercept_
 
 
 def _seeded(estimator: Any, seed: int) -> Any:

@@ -123,13 +123,15 @@
     const ranks = rows.map(() => new Array(n));
     for (let place = 0; place < n; place++) {
       const column = errors.map((own) => own[place]);
-      const least = Math.max(Math.min(...column), 1e-12);
+      const positive = column.filter((error) => error > 0 && error < Infinity);
+      const half = positive.length ? Math.min(...positive) / 2 : 1;
+      const least = Math.min(...column.map((error) => (error > 0 ? error : half)));
       column.forEach((error, row) => {
         const below = column.filter((other) => other < error).length;
         const equal = column.filter((other) => other === error).length;
         ranks[row][place] = below + (equal + 1) / 2;
         const cell = rows[row].querySelectorAll("[data-error]")[place];
-        const ratio = error / least;
+        const ratio = (error > 0 ? error : half) / least;
         cell.textContent = Number.isFinite(ratio) ? ratio.toFixed(2) : "failed";
         cell.style.setProperty("--share", Math.min(1, Math.max(0, Math.log(ratio) / Math.log(LARGEST))).toFixed(2));
       });
