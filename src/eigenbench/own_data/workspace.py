@@ -75,10 +75,9 @@ def write_workspace(
 
 def _is_unfinished(workspace: Workspace) -> bool:
     """Return whether a folder holds no more than an interrupted start leaves."""
-    data = [path for path in workspace.suites.glob("*") if path.suffix == ".yaml"]
-    return {path.name for path in workspace.folder.iterdir()} <= {workspace.suites.name} and (
-        {path.name for path in data} <= {OWN_CATALOGUE}
-    )
+    entries = {path.name for path in workspace.folder.iterdir()}
+    suites = {path.name for path in workspace.suites.glob("*.yaml")}
+    return entries <= {workspace.suites.name} and suites <= {OWN_CATALOGUE}
 
 
 def keep_folds(workspace: Workspace, seeds: Sequence[int]) -> None:

@@ -162,7 +162,7 @@ def _cut(text: str) -> str:
 class SuiteStore:
     """The part of a store that belongs to a suite: an experiment of MLflow, made or restored if need be.
 
-    ``runs`` are its runs by key. ``changed``: this has written. ``described``: its file was at hand before.
+    ``runs``: by key. ``changed``: it was written to. ``described``: an earlier import had the suite file.
     """
 
     def __init__(self, client: MlflowClient, uri: str, suite: str, experiments: Collection[str], source: str):
