@@ -1,6 +1,7 @@
 """The verdict on every published number by the reference results: python docs/reference_verdicts.py.
 
-Run it after a change of suites or reference: it also writes ``reports/reference/comparison.csv``.
+Run it after a change of suites or reference: it also writes ``comparison.csv`` and the table of suites
+in ``reports/reference``.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
+
+from page_parts import table, write_parts
 
 from eigenbench.bench.jobs.plan import SuitePlan, load_plan
 from eigenbench.bench.records.record import DatasetInfo, Failure, Record
@@ -28,7 +31,7 @@ from eigenbench.reporting.published import (
 )
 from eigenbench.reporting.replicates import group_runs
 from eigenbench.reporting.shown_table import escape_markdown
-from eigenbench.reproduction.receipt import MachineCounts
+from eigenbench.reproduction.receipt import MachineCounts, read_receipts
 from eigenbench.reproduction.reference import (
     ReferenceRun,
     ReproductionError,
@@ -150,8 +153,8 @@ def verdicts_page(rows: Sequence[PublishedComparison], machines: MachineCounts) 
     ]
     for paper, tables in _by_paper(rows).items():
         parts.append(f"## {paper}\n")
-        for table, numbers in tables.items():
-            parts += [f"{table}\n"] if table else []
+        for name, numbers in tables.items():
+            parts += [f"{name}\n"] if name else []
             parts.append(_table(numbers, machines))
     return "\n".join(parts)
 
@@ -160,26 +163,53 @@ def _by_paper(rows: Sequence[PublishedComparison]) -> dict[str, dict[str, list[P
     """Group numbers by paper and by what follows its name in the source, in the order of the suites."""
     found: dict[str, dict[str, list[PublishedComparison]]] = {}
     for source, numbers in groupby(rows, key=lambda row: row.number.source):
-        paper, _, table = source.partition(", ")
-        found.setdefault(paper, {}).setdefault(table[:1].upper() + table[1:], []).extend(numbers)
+        paper, _, name = source.partition(", ")
+        found.setdefault(paper, {}).setdefault(name[:1].upper() + name[1:], []).extend(numbers)
     return {paper: dict(sorted(tables.items())) for paper, tables in found.items()}
 
 
 def _table(numbers: Sequence[PublishedComparison], machines: MachineCounts) -> str:
     shown = published_table("", numbers, machines)
-    lines = [["Experiment", *shown.rows[0].cells], ["---"] * (1 + len(shown.columns))]
+    lines = []
     for number, row in zip(numbers, shown.rows, strict=True):
         experiment = f"{experiment_name(number.experiment, number.dataset)} ({number.suite})"
         texts = {heading: cell.line for heading, cell in row.cells.items()}
         verdict = row.cells["Verdict"]
         texts["Verdict"] = ": ".join(filter(None, (verdict.text, verdict.small)))
         lines.append([escape_markdown(text) for text in (experiment, *texts.values())])
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+    return table(["Experiment", *shown.rows[0].cells], lines)
+
+
+def suites_table(plans: Sequence[SuitePlan]) -> str:
+    """Return a table of the suites with results: runs, time, and by the receipts commit and machine."""
+    receipts, _ = read_receipts()
+    rows = []
+    for plan in plans:
+        try:
+            reference = load_reference(plan.suite.name)
+        except ReproductionError:
+            continue
+        made = [
+            one
+            for receipt in receipts
+            if receipt.reference == reference.digest
+            for one in receipt.environments
+            if one.git_commit
+        ]
+        n_done = sum(run.status == "ok" for run in reference.runs)
+        runs = f"{n_done:,}" if n_done == len(plan.runs) else f"{n_done:,} of {len(plan.runs):,}"
+        minutes = f"{plan.suite.minutes:g} min" if made else "–"
+        machines = sorted({f"{one.cpu}, Python {one.python}" for one in made})
+        commits = sorted({f"`{str(one.git_commit)[:7]}`" for one in made})
+        rows.append([plan.suite.name, runs, minutes, "; ".join(machines) or "–", ", ".join(commits) or "–"])
+    return table(["suite", "runs", "time", "machine", "commit"], rows)
 
 
 def main() -> None:
-    """Write ``comparison.csv`` into the folder of the reference, and the page into ``docs``."""
-    rows = reference_comparisons(list(shipped_plans()))
+    """Write the page into ``docs``, and ``comparison.csv`` and the table of suites beside the reference."""
+    plans = list(shipped_plans())
+    write_parts(default_reference_folder() / "README.md", {"the receipts": suites_table(plans)})
+    rows = reference_comparisons(plans)
     pages = {
         default_reference_folder() / "comparison.csv": comparison_csv(rows),
         PAGE: verdicts_page(rows, MachineCounts()),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from record_files import plan_of
-from reference_verdicts import reference_comparisons, shipped_plans, verdicts_page
+from reference_verdicts import reference_comparisons, shipped_plans, suites_table, verdicts_page
 
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.suites.suite import Suite
@@ -34,12 +34,13 @@ def rows(plans) -> list[PublishedComparison]:
     return reference_comparisons(plans)
 
 
-def test_the_committed_verdicts_are_those_of_the_references(rows):
+def test_the_committed_verdicts_and_suites_are_those_of_the_references(rows, plans):
     remedy = "run python docs/reference_verdicts.py"
     committed = (REFERENCE / "comparison.csv").read_text(encoding="utf-8")
     assert committed == comparison_csv(rows), remedy
     page = (REPOSITORY / "docs" / "verdicts.md").read_text(encoding="utf-8")
     assert page == verdicts_page(rows, MachineCounts()), remedy
+    assert suites_table(plans) in (REFERENCE / "README.md").read_text(encoding="utf-8"), remedy
 
 
 def test_every_number_that_is_off_is_explained(rows):
