@@ -17,6 +17,7 @@ from sklearn.multiclass import OneVsRestClassifier
 
 from eigenbench import (
     LabelEmbeddingClassifier,
+    RandomFourierFeatures,
     Rembrandt,
     SecondOrderLogistic,
 )
@@ -85,7 +86,7 @@ def test_labels_held_out_never_reach_the_embedding_or_the_map(multi, digits):
     X, y, _, _ = digits
     Y = np.eye(10, dtype=int)[y] if multi else y
     RecordingEmbedding.seen.clear()
-    options = {"max_iter": 2, "validation_fraction": 0.2, "random_state": 0}
+    options = {"max_iter": 2, "learning_rate": 0.03, "validation_fraction": 0.2, "random_state": 0}
     LabelEmbeddingClassifier(RecordingEmbedding(), **options).fit(X, Y)
     (part, part_labels), (whole, whole_labels) = RecordingEmbedding.seen
     assert len(part) == len(part_labels) == pytest.approx(0.8 * len(X), abs=10)
@@ -282,6 +283,16 @@ def test_a_given_step_length_is_taken_however_few_the_steps_are():
     scores = LabelEmbeddingClassifier(PCA(5), max_iter=1, learning_rate=1e-9).fit(X, y).decision_function(X)
     assert_allclose(scores, np.broadcast_to(scores[0], scores.shape), atol=1e-4)
     assert np.ptp(LabelEmbeddingClassifier(PCA(5), max_iter=1).fit(X, y).decision_function(X)) > 1
+
+
+def test_features_may_be_many_for_the_rows(multilabel):
+    X, Y, V, W = multilabel
+    frequencies = Y.mean(axis=0)
+    guess = -np.where(W, np.log(frequencies), np.log1p(-frequencies)).sum(axis=1).mean()
+    for map_ in (None, RandomFourierFeatures(n_components=2000, random_state=0)):
+        model = LabelEmbeddingClassifier(feature_map=map_, random_state=0).fit(X, Y)
+        P = model.predict_proba(V)
+        assert -np.where(W, np.log(P), np.log1p(-P)).sum(axis=1).mean() < 0.75 * guess
 
 
 def test_adam_steps_of_many_weights_are_those_of_the_paper():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
@@ -13,16 +13,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter
 
+from eigenbench.methods.classifiers.label_decoder import LabelDecoder, whitening_ridge
 from eigenbench.methods.classifiers.logistic_decoder import (
     LOGIT_BYTES,
-    LOSSES,
     LabelledPart,
     Targets,
     WhitenedFeatures,
-    descend,
-    descent_on_labels,
-    mean_loss,
-    prior_logits,
 )
 from eigenbench.methods.classifiers.many_labels import ManyLabelClassifier
 from eigenbench.methods.classifiers.row_weights import (
@@ -39,7 +35,7 @@ from eigenbench.methods.embeddings.labels.spectral_label_embedding import (
     is_indicator,
     label_matrix,
 )
-from eigenbench.methods.linalg.ridge_system import RidgeSystem, gram_system
+from eigenbench.methods.linalg.ridge_system import gram_system
 from eigenbench.methods.linalg.row_blocks import (
     FeatureBlocks,
     checked_weights,
@@ -58,18 +54,8 @@ from eigenbench.methods.parameter_constraints import (
     StrOptions,
 )
 
-#: Penalty of the whitening relative to the mean variance of a feature: directions of smaller variance are
-#: mostly noise, and are not blown up.
-WHITENING_RIDGE = 1e-3
-
-#: By default: the first step length, and twice the least length of all steps together, which few rows need.
-FIRST_STEP, FEW_STEPS_LENGTH = 0.03, 5.0
-
 #: Components of the embedding by default.
 N_COMPONENTS = 50
-
-#: Rows of a minibatch for many rows; step lengths are given for it.
-LARGEST_BATCH = 512
 
 #: Parameters of the embedding and its decoder: who sets one wants them.
 _OF_DECODER = (
@@ -92,16 +78,15 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
     embedding : transformer or None, default=None
         A label embedding (:class:`Rembrandt`, :class:`PLST`, :class:`CompressedSensing`) or any transformer
         of X, such as :class:`sklearn.decomposition.PCA`; a clone is fitted to (X, Y). None stands for
-        ``Rembrandt`` with 50 components, or as many as there are labels; see also ``few_rows``. Wrap one that
-        is fitted already in :class:`sklearn.frozen.FrozenEstimator` to use it as it is; if it saw the labels
-        of rows that are held out here, their loss is optimistic.
+        ``Rembrandt`` with 50 components, or as many as there are labels; see also ``few_rows``.
+        :class:`sklearn.frozen.FrozenEstimator` keeps a fitted one; if it saw held-out rows, their loss is
+        optimistic.
     feature_map : transformer or None, default=None
         Maps embedded rows to features, for example :class:`RandomFourierFeatures`, whose length scale is
         then relative to their median distance. None decodes the embedding linearly.
     few_rows : int, default=5000
         Up to so many rows of at most 50 classes are decoded as they are, by :class:`SecondOrderLogistic` with
-        its defaults, if there is no ``embedding`` and no ``feature_map`` and no parameter of the decoder is
-        set. The curves are then those of that descent. 0 for never.
+        its defaults, if no embedding, feature map or parameter of the decoder is set. 0 for never.
     loss : {"auto", "multinomial", "independent"}, default="auto"
         Log loss of one label per row, or of each label on its own; "auto" takes the former for class labels
         and the latter for an indicator matrix.
@@ -109,7 +94,8 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         Largest number of epochs of the decoder. Its steps shrink linearly to zero over them.
     learning_rate : float or "auto", default="auto"
         First step length for minibatches of 512 rows; it falls with the square root of their size. "auto"
-        takes 0.03, and longer steps if there are few in all.
+        takes 0.03, and longer steps if there are few in all; where the held-out loss is smallest after one of
+        the first two epochs it starts again with a quarter of the length, up to three times.
     batch_size : int or "auto", default="auto"
         Rows of a minibatch; "auto" takes 1/200 of the rows, but at least 32 and at most 512.
     sampled_labels : int or None, default=None
@@ -128,8 +114,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
     class_weight : dict, "balanced" or None, default=None
         With one label a row: weights of the classes, which multiply those of the rows but in the embedding.
     cache_size : float, default=1000
-        Memory for features kept between epochs, in MB; if they do not fit they are made again for each
-        minibatch.
+        Memory for features kept between epochs, in MB; others are made again for each minibatch.
     random_state : int, RandomState instance or None, default=None
         Seed of the held-out rows, of the order of rows, and of an embedding or feature map that has none.
 
@@ -139,7 +124,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         Class labels, or column numbers of the indicator matrix.
     embedding_, feature_map_ : transformer
         The fitted ones; ``feature_map_`` is None without a map, ``embedding_`` where rows are decoded as they
-        are. A label embedding that was fitted here has no ``embedding_`` (c, k), which predictions need not.
+        are. A label embedding that was fitted here has lost its ``embedding_`` (c, k).
     coef_ : ndarray of shape (c, D), float32
         Weights Q of the features.
     intercept_ : ndarray of shape (c,), float32
@@ -151,15 +136,16 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
     n_iter_ : int
         Epochs of the decoder that is used.
     loss_curve_, validation_curve_ : ndarray
-        Mean log loss per row in nats after each epoch of the fit that chose ``n_iter_``: of the training
-        rows as they were met, and of the held-out rows (NaN if there are none).
+        Mean log loss per row in nats after each epoch of the fit that chose ``n_iter_``: of training rows as
+        they were met, and of held-out rows (NaN without any).
     n_features_in_ : int
         Number of inputs d.
 
     Notes
     -----
-    The optimiser is Adam on minibatches in whitened coordinates; with weights of rows its objective is the
-    weighted mean of the losses, that of repeated rows, of which others are held out and drawn.
+    The optimiser is Adam on minibatches in whitened coordinates, with the ridge that
+    :class:`StochasticLogistic` takes by default; with weights of rows its objective is the weighted mean of
+    the losses, that of repeated rows, of which others are held out and drawn.
 
     Time: the embedding; D³/3 + n·D² once to whiten; 4·n·D·c flops for each epoch, or 4·n·D·(b + s) with
     minibatches of b rows and s sampled labels, whose losses are estimates. Memory: 16·D·c bytes, kept
@@ -256,9 +242,8 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, c)
             Class labels, at least two different ones, or an indicator matrix of zeros and ones.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights ≥ 0: in the losses and in the whitening a row of weight 2 counts as two rows, one of
-            weight 0 as none. The embedding gets them if its ``fit`` takes them, and else sees every row of
-            positive weight once.
+            Weights ≥ 0: in the losses and the whitening a row of weight 2 counts as two rows. An embedding
+            whose ``fit`` takes none sees every row of positive weight once.
 
         Returns
         -------
@@ -268,9 +253,8 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         Raises
         ------
         ValueError
-            If there is one class only, if y is neither, if ``loss="multinomial"`` and a row has not exactly
-            one label, if ``class_weight`` is set with an indicator matrix, if a weight is negative, or if the
-            data hold NaN or infinity.
+            If y is neither or of one class, if ``loss="multinomial"`` and a row has not exactly one label, if
+            ``class_weight`` is set with an indicator matrix, or if a weight is negative.
         """
         self._validate_params()
         X, Y = validated(self, X, y, **self._row_checks, multi_output=True)
@@ -293,11 +277,11 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
             self._train(rows, None, self.max_iter, seed)
             return self
         unseen = rows.at(np.flatnonzero(held_out))
-        self._train(rows.at(np.flatnonzero(~held_out)), unseen, self.max_iter, seed)
+        part = self._train(rows.at(np.flatnonzero(~held_out)), unseen, self.max_iter, seed)
         self.temperature_ = self._temperature(unseen.X, unseen.targets)
         curves = self.loss_curve_, self.validation_curve_
         if self.refit:
-            self._train(rows, None, self.n_iter_, seed)
+            self._train(rows, None, self.n_iter_, seed, part)
         self.loss_curve_, self.validation_curve_ = curves
         self.coef_ /= self.temperature_
         self.intercept_ /= self.temperature_
@@ -317,50 +301,35 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
             coef, intercept = np.vstack([np.zeros_like(coef), coef]), np.append(0.0, intercept)
         self.coef_, self.intercept_ = coef.astype(np.float32), intercept.astype(np.float32)
 
-    def _train(self, rows: LabelledPart, held_out: LabelledPart | None, n_epochs: int, seed: int) -> None:
-        """Fit everything on ``rows``; with held-out rows choose the number of epochs and the threshold."""
+    def _train(
+        self, rows: LabelledPart, held_out: LabelledPart | None, n_epochs: int, seed: int, part: float = 1.0
+    ) -> float:
+        """Fit everything; with held-out rows choose the step length, the number of epochs and the threshold.
+
+        Takes and returns the part of the first step length that the steps begin with.
+        """
         self._fit_features(rows, seed)
         system = gram_system(FeatureBlocks(rows.X, self._features_of()), rows.targets.weights)
-        system.factor(WHITENING_RIDGE * system.n_rows)
-        weights = self._descend(rows, held_out, system, n_epochs, np.random.RandomState(seed))
-        coef, shift = system.unwhiten(weights[:-1])
-        self.coef_ = np.ascontiguousarray(coef.T, dtype=np.float32)
-        self.intercept_ = (weights[-1] + shift).astype(np.float32)
-        if held_out is not None and self._multilabel and isinstance(self.threshold, str):
-            self.threshold_ = self._chosen_threshold(held_out.X, held_out.targets)
-
-    def _descend(
-        self,
-        rows: LabelledPart,
-        held_out: LabelledPart | None,
-        system: RidgeSystem,
-        n_epochs: int,
-        rng: np.random.RandomState,
-    ) -> np.ndarray:
-        """Return the weights on whitened features, after ``n_epochs`` or of the best held-out loss."""
-        features = WhitenedFeatures(rows.X, self._features_of(), system, cache_size=self.cache_size)
-        targets, loss = rows.targets.normalised(), LOSSES[self.loss_]
-        auto = min(max(features.n_rows // 200, 32), LARGEST_BATCH)
-        batch_size = auto if self.batch_size == "auto" else int(self.batch_size)
-        shrinkage = (batch_size / LARGEST_BATCH) ** 0.5
-        least = FEW_STEPS_LENGTH / (self.max_iter * -(-features.n_rows // batch_size))
-        auto_length = max(FIRST_STEP * shrinkage, least)
-        length = auto_length if self.learning_rate == "auto" else float(self.learning_rate) * shrinkage
-        weights = np.zeros((features.n_features + 1, targets.labels.shape[1]), dtype=np.float32)
-        weights[-1] = prior_logits(targets, multinomial=self.loss_ == "multinomial")
-        steps = (length, batch_size, self.max_iter)
-        descent = descent_on_labels(loss, *steps, weights, targets, self.sampled_labels)
-        held_out_loss: Callable[[], float] | None = None
-        if held_out is not None:
-            watched = WhitenedFeatures(held_out.X, self._features_of(), system, cache_size=self.cache_size)
-            held_out_loss = partial(mean_loss, loss, descent.weights, watched, held_out.targets.normalised())
-        epochs = descent.epochs(features, targets, rng)
-        found = descend(
-            descent, epochs, n_epochs=n_epochs, held_out_loss=held_out_loss, patience=self.n_iter_no_change
+        system.factor(whitening_ridge(rows.X.shape[0], len(system.mean)) * system.n_rows)
+        whitened = partial(WhitenedFeatures, system=system, cache_size=self.cache_size)
+        seen = whitened(rows.X, self._features_of()), rows.targets.normalised()
+        decoder = LabelDecoder(
+            *(self.loss_, self.max_iter, self.learning_rate, self.batch_size),
+            *(self.sampled_labels, self.n_iter_no_change),
         )
+        if held_out is None:
+            found = decoder.descended(seen, None, n_epochs, seed, part)
+        else:
+            unseen = whitened(held_out.X, self._features_of()), held_out.targets.normalised()
+            found, part = decoder.chosen(seen, unseen, seed)
         self.n_iter_ = found.best_epoch
         self.loss_curve_, self.validation_curve_ = found.losses, found.held_out_losses
-        return found.weights
+        coef, shift = system.unwhiten(found.weights[:-1])
+        self.coef_ = np.ascontiguousarray(coef.T, dtype=np.float32)
+        self.intercept_ = (found.weights[-1] + shift).astype(np.float32)
+        if held_out is not None and self._multilabel and isinstance(self.threshold, str):
+            self.threshold_ = self._chosen_threshold(held_out.X, held_out.targets)
+        return part
 
     def _fit_features(self, rows: LabelledPart, seed: int) -> None:
         """Set ``embedding_`` and ``feature_map_`` to clones fitted on the rows."""
