@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from mlflow import MlflowClient, pyfunc
 from scipy.stats import t as student_t
+from store_runs import runs_of
 
 from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.records.record import read_record
@@ -78,11 +79,6 @@ def three_of_each(results, planned):
     ]
 
 
-def search(uri, condition):
-    client = MlflowClient(uri)
-    return client.search_runs([client.get_experiment_by_name("tiny").experiment_id], condition)
-
-
 def test_a_parent_says_what_its_seeds_say_together(bring, suite, three_of_each, store_uri):
     done = bring(three_of_each, suite())
     client = MlflowClient(store_uri)
@@ -104,7 +100,7 @@ def test_a_parent_says_what_its_seeds_say_together(bring, suite, three_of_each, 
     pca = client.get_run(done.summary_ids["tiny/main/pca/LogisticRegression"])
     assert pca.data.metrics["rank"] == 2
     assert "verdict" not in pca.data.tags
-    below = search(store_uri, f"tags.`mlflow.parentRunId` = '{gem.info.run_id}'")
+    below = [run for run in runs_of(store_uri) if run.data.tags["mlflow.parentRunId"] == gem.info.run_id]
     assert gem.info.run_name == "GEM · Main on Digits · logistic regression"
     names = [f"seed {seed} · {gem.info.run_name}" for seed in range(3)]
     assert sorted(run.info.run_name for run in below) == names
@@ -135,12 +131,7 @@ def test_the_tie_group_is_that_of_the_leaderboard(bring, suite, results, store_u
             folder.mkdir(parents=True)
             np.savez(folder / "predictions.npz", truth=truth, predicted=np.where(wrong, 10, truth))
     done = bring(paths, compared)
-    board = leaderboard(
-        plan,
-        "main",
-        [read_record(path) for path in paths],
-        results.folder,
-    )
+    board = leaderboard(plan, "main", [read_record(path) for path in paths], results.folder)
     assert set(board["compared_over"]) == {OVER_SEEDS_AND_ROWS}
     client = MlflowClient(store_uri)
     shown = {}
@@ -155,7 +146,7 @@ def test_the_tie_group_is_that_of_the_leaderboard(bring, suite, results, store_u
         assert run.data.metrics["tied"] == float(line["tied"])
         shown[line["method"]] = run.data.tags["tie_group"]
     assert shown == {"gem": "best", "pca": "best", "random": "behind"}
-    (overview,) = search(store_uri, "tags.kind = 'overview'")
+    (overview,) = runs_of(store_uri, "overview")
     assert "| 2 = | [PCA" in overview.data.tags["mlflow.note.content"]
 
 
@@ -166,8 +157,8 @@ def test_a_seed_more_changes_the_parent_and_no_other_run_comes(bring, suite, thr
     assert "rank" not in partial.data.metrics, "not all seeds are there to be ranked by"
     after = bring(three_of_each, suite())
     assert after.summary_ids.keys() == before.summary_ids.keys()
-    assert len(search(store_uri, "tags.kind = 'summary'")) == 2
-    assert len(search(store_uri, "tags.kind = 'overview'")) == 1
+    assert len(runs_of(store_uri, "summary")) == 2
+    assert len(runs_of(store_uri, "overview")) == 1
     run = MlflowClient(store_uri).get_run(after.summary_ids[GEM])
     assert (run.data.metrics["seeds"], run.data.tags["status"]) == (3, "ok")
 
@@ -176,15 +167,15 @@ def test_only_planned_runs_count(bring, suite, three_of_each, results, store_uri
     bring([results.record(seed, method=method) for method in ("gem", "gone") for seed in (3, 4)])
     before = bring(three_of_each, suite())
     assert MlflowClient(store_uri).get_run(before.summary_ids[GEM]).data.metrics["seeds"] == 3
-    assert len(search(store_uri, "tags.kind = 'run'")) == 10
-    assert len(search(store_uri, "tags.kind = 'summary'")) == 2
+    assert len(runs_of(store_uri)) == 10
+    assert len(runs_of(store_uri, "summary")) == 2
 
 
 def test_without_the_suite_file_summaries_made_with_it_stay(bring, suite, three_of_each, store_uri, capsys):
     before = bring(three_of_each[:5], suite()).summary_ids
     bring(three_of_each)
     assert "--suites-dir" in capsys.readouterr().err
-    runs = search(store_uri, "tags.kind = 'summary'")
+    runs = runs_of(store_uri, "summary")
     assert {run.info.run_id for run in runs} == set(before.values())
 
 
@@ -202,12 +193,12 @@ def test_another_published_number_changes_the_verdict_alone(bring, suite, three_
 def test_when_all_seeds_fail_the_parent_shows_no_number_that_was(bring, results, store_uri):
     bring([results.record(0)])
     done = bring([results.failed_record(0)])
-    (run,) = search(store_uri, "tags.kind = 'summary'")
+    (run,) = runs_of(store_uri, "summary")
     assert run.info.run_id == done.summary_ids[GEM]
     assert run.data.metrics == {"seeds": 0}
     assert (run.info.status, run.data.tags["status"]) == ("FAILED", "failed")
     assert "input has NaN" in run.data.tags["mlflow.note.content"]
-    (child,) = search(store_uri, "tags.kind = 'run'")
+    (child,) = runs_of(store_uri)
     assert child.data.tags["mlflow.parentRunId"] == run.info.run_id
 
 
@@ -218,10 +209,11 @@ def test_seeds_of_another_folder_count_too(bring, results, tmp_path, store_uri):
     shutil.copytree(results.folder, elsewhere)
     bring([elsewhere / second.relative_to(results.folder)], results_dir=elsewhere)
     done = bring([first])
-    (run,) = search(store_uri, "tags.kind = 'summary'")
+    (run,) = runs_of(store_uri, "summary")
     assert run.info.run_id == done.summary_ids[GEM]
     assert (run.data.metrics["mean"], run.data.metrics["seeds"]) == (3.0, 2)
-    assert len(search(store_uri, f"tags.`mlflow.parentRunId` = '{run.info.run_id}'")) == 2
+    below = runs_of(store_uri)
+    assert [one.data.tags["mlflow.parentRunId"] for one in below] == [run.info.run_id] * 2
 
 
 def models_of(uri):
@@ -266,7 +258,7 @@ def test_an_experiment_is_described_and_its_figures_are_drawn(
     tags = client.get_experiment_by_name("tiny").tags
     assert tags["mlflow.note.content"].startswith("**A suite**")
     assert "`snakemake tiny`" in tags["mlflow.note.content"]
-    (overview,) = search(store_uri, "tags.kind = 'overview'")
+    (overview,) = runs_of(store_uri, "overview")
     note = overview.data.tags["mlflow.note.content"]
     links = done.summary_ids
     gem, pca = (

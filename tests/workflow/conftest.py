@@ -13,9 +13,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))  # where the tests find snakemake_server
-
 from snakemake_server import SnakemakeServer
 
 from eigenbench.tracking.store import receipt_name
