@@ -1,7 +1,5 @@
 """The pages of the documentation, as built, in a real browser under axe."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Brings up a real SLURM of two nodes on this machine, and runs the workflow on it."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

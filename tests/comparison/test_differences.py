@@ -1,7 +1,5 @@
 """Methods on one dataset: one answer by tie mark, interval and p-value, whatever the design."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

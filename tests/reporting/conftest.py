@@ -1,7 +1,5 @@
 """A small record set in the shape that real runs have. Its numbers are made up for these tests."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import random

@@ -1,7 +1,5 @@
 """Records where the workflow puts them, what they were made by, and the plan of a suite."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Intervals against formulas computed another way."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What `eigenbench export` writes: tables that LaTeX, Markdown and spreadsheets read, figures as files."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Charts of many methods, where the best are named and all can be found by pointer; forest plots."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 from string import ascii_lowercase

@@ -1,7 +1,5 @@
 """The page in a real browser: sorting, filtering, hover, narrow, dark, printed, without scripts, by axe."""
 
-from __future__ import annotations
-
 import csv
 import re
 

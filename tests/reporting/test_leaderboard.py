@@ -1,7 +1,5 @@
 """Leaderboards: order, ties, what they rest on, and what is missing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Experiments with a protocol: on the page, in the terminal, and in the tables of both."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 import re

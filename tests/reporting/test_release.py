@@ -1,7 +1,5 @@
 """Every reference result of a release was made by the code of that release."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

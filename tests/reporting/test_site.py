@@ -1,7 +1,5 @@
 """The page: whole, self-contained, safe, the same each time, and written all or nothing."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import hashlib

@@ -1,7 +1,5 @@
 """Mean curves over seeds."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

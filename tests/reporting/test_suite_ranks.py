@@ -1,7 +1,5 @@
 """Methods over the datasets of a suite: what is compared, what is refused, and what is written."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """A small suite, its records and a reference made from them. The numbers are made up for these tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``eigenbench verify``: exit codes and what it prints."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Receipts: sealed files of one schema, counted by machine."""
 
-from __future__ import annotations
-
 import pytest
 from record_files import plan_of
 

@@ -1,7 +1,5 @@
 """What ``eigenbench verify`` prints of a receipt: short, and each verdict with its reason."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is identical, within noise, different or missing, and why."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

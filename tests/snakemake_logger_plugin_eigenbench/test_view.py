@@ -1,7 +1,5 @@
 """The view of a run, fed with the events that Snakemake sends."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

@@ -1,7 +1,5 @@
 """Records with everything in them, and MLflow stores to import them into."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import pwd
@@ -14,7 +12,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -52,17 +50,6 @@ def store_uri(tmp_path, empty_store, monkeypatch) -> str:
     monkeypatch.chdir(tmp_path)
     shutil.copy2(empty_store, tmp_path / "mlflow.db")
     return f"sqlite:///{tmp_path / 'mlflow.db'}"
-
-
-@pytest.fixture(scope="session")
-def results_in(fitted) -> Callable[[Path], Results]:
-    """Return the function that makes a results folder."""
-    return lambda folder: Results(folder, fitted)
-
-
-@pytest.fixture
-def results(tmp_path, results_in) -> Results:
-    return results_in(tmp_path / "results")
 
 
 class Results:
@@ -125,6 +112,11 @@ class Results:
         return self.record(
             seed, status=status, failure=failure, metrics={}, curves={}, params={}, **nothing, **times
         )
+
+
+@pytest.fixture
+def results(tmp_path, fitted) -> Results:
+    return Results(tmp_path / "results", fitted)
 
 
 @pytest.fixture

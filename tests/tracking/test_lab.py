@@ -1,7 +1,5 @@
 """A laboratory's store: PostgreSQL or a server, filled from several clusters at the same time."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A receipt holds as long as its store does."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The runs above the runs: what the seeds of a method say together, and which model is kept."""
 
-from __future__ import annotations
-
 import csv
 import re
 import shutil

@@ -1,7 +1,5 @@
 """``eigenbench sync``: records made offline go into a store."""
 
-from __future__ import annotations
-
 import pytest
 from mlflow import MlflowClient
 from store_runs import runs_of

@@ -1,7 +1,5 @@
 """Runs the real workflow in temporary folders, on real data that ships with scikit-learn."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

@@ -1,7 +1,5 @@
 """Times that can't be trusted: a clock that went back."""
 
-from __future__ import annotations
-
 import os
 import time
 

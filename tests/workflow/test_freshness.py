@@ -1,7 +1,5 @@
 """Results are never stale: what is missing, damaged or made by other code is made again, and nothing else."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

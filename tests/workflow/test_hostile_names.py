@@ -1,7 +1,5 @@
 """Names reach shell commands and paths: those of suites are refused unless plain, folders may be anything."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
