@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from record_files import DATASETS, ENVIRONMENT, plan_of, write
+from record_files import DATASETS, ENVIRONMENT, plan_of, write_all
 from rich.console import Console
 
 from eigenbench.bench.records.record import Candidate, Confusion, Failure, ModelInfo, Record, Search
@@ -27,27 +27,23 @@ ERRORS = {
 }
 DIMENSIONS = {"identity": 64, "random": 600, "pca": 240, "gem": 1_620, "deep_gem": 3_600}
 
-
 SUITE_PATH = Path(__file__).with_name("quick.yaml")
+#: The keys that the plan gives the runs of the suite.
 PLANNED = {
     (run.experiment, run.method, run.classifier, run.seed): run.key
     for run in plan_of(load_suite(SUITE_PATH)).runs
 }
 
 
-def run_key(*parts: object) -> str:
-    """Return the key that the plan gives a run of the suite, and some key for others."""
-    return PLANNED.get(parts) or hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
-
-
 def _record(experiment: str, method: str, classifier: str, seed: int, /, **changes: object) -> Record:
     """Make a finished run; the numbers depend on its name only."""
-    draw = random.Random(repr((experiment, method, classifier, seed)))
+    name = experiment, method, classifier, seed
+    draw = random.Random(repr(name))
     info = DATASETS[experiment]
     wrong = ERRORS[experiment, method] + (draw.randint(-2, 3) if experiment == "digits" else 0)
     start = 1.4 if classifier != "LogisticRegression" else 0.9
     fields = {
-        "run_key": run_key(experiment, method, classifier, seed),
+        "run_key": PLANNED.get(name) or hashlib.sha256(repr(name).encode()).hexdigest()[:16],
         "suite": "quick",
         "experiment": experiment,
         "dataset": experiment,
@@ -139,17 +135,9 @@ def suite(suite_path: Path) -> Suite:
 
 
 @pytest.fixture(scope="session")
-def records(suite: Suite) -> list[Record]:
+def records() -> list[Record]:
     """Every run of the suite, but one that failed, three that were not run and one without a record."""
-    found = []
-    for name, experiment in suite.experiments.items():
-        for method in experiment.methods:
-            for classifier in experiment.classifiers:
-                for seed in experiment.seeds:
-                    changes = _trouble(name, method, classifier, seed)
-                    if changes is not None:
-                        found.append(_record(name, method, classifier, seed, **changes))
-    return found
+    return [_record(*name, **changes) for name in PLANNED if (changes := _trouble(*name)) is not None]
 
 
 def _trouble(experiment: str, method: str, classifier: str, seed: int) -> dict[str, object] | None:
@@ -157,10 +145,8 @@ def _trouble(experiment: str, method: str, classifier: str, seed: int) -> dict[s
         reason = "the download of digits was refused by every source"
         return _broken("not_run", Failure(stage="prepare", type="SourceError", message=reason))
     if (experiment, method, classifier, seed) == ("digits", "random", "LinearSVC", 1):
-        failure = Failure(
-            stage="train", type="MemoryError", message="needs 9 GB\nhas 6 GB", log="logs/train/ab12.log"
-        )
-        return _broken("failed", failure)
+        failure = {"type": "MemoryError", "message": "needs 9 GB\nhas 6 GB", "log": "logs/train/ab12.log"}
+        return _broken("failed", Failure(stage="train", **failure))
     if (experiment, method, classifier, seed) == ("digits", "identity", "LinearSVC", 2):
         return None
     return {}
@@ -183,6 +169,4 @@ def pipe(monkeypatch) -> Console:
 @pytest.fixture
 def results_dir(tmp_path: Path, few: list[Record]) -> Path:
     """A results folder with one file per record."""
-    for record in few:
-        write(tmp_path / "results", record)
-    return tmp_path / "results"
+    return write_all(tmp_path / "results", few)
