@@ -32,23 +32,12 @@ def store(tmp_path: Path, make_record):
     """Return the function that writes a run with its predictions, the first rows wrong, and its record."""
     records = []
 
-    def write_run(
-        method,
-        seed,
-        n_wrong,
-        *,
-        drawn=True,
-        groups=None,
-        folder=tmp_path,
-        experiment="digits",
-        classifier=CLASSIFIER,
-        **changes,
-    ):
+    def write_run(method, seed, n_wrong, *, drawn=True, groups=None, folder=tmp_path, **changes):
         rows = np.random.default_rng(seed).permutation(1797)[:N_TEST]
         # Easy rows have large numbers: who errs less errs on a part of the same rows.
         wrong = np.argsort(np.argsort(rows)) < n_wrong
         metrics = {"test_error": n_wrong / N_TEST, "test_errors": float(n_wrong)}
-        record = make_record(experiment, method, classifier, seed, **{"metrics": metrics, **changes})
+        record = make_record("digits", method, CLASSIFIER, seed, **{"metrics": metrics, **changes})
         truth = np.arange(N_TEST) % 10
         arrays = {"truth": truth, "predicted": np.where(wrong, (truth + 1) % 10, truth)}
         path = write(folder, record).with_name("predictions.npz")
@@ -62,12 +51,12 @@ def store(tmp_path: Path, make_record):
     return write_run
 
 
-def board_of(suite, store, tmp_path, experiment="digits"):
-    return leaderboard(plan_of(suite), experiment, store.records, tmp_path)
+def board_of(suite, store, tmp_path):
+    return leaderboard(plan_of(suite), "digits", store.records, tmp_path)
 
 
-def of_method(board, method, classifier=CLASSIFIER):
-    return board[(board["method"] == method) & (board["classifier"] == classifier)].iloc[0]
+def of_method(board, method):
+    return board[(board["method"] == method) & (board["classifier"] == CLASSIFIER)].iloc[0]
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import pwd
 import shutil
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -117,17 +116,6 @@ class Results:
 @pytest.fixture
 def results(tmp_path, fitted) -> Results:
     return Results(tmp_path / "results", fitted)
-
-
-@pytest.fixture
-def dump():
-    """Return a function that gives the whole content of an SQLite store as SQL."""
-
-    def content(uri: str) -> list[str]:
-        with sqlite3.connect(uri.removeprefix("sqlite:///")) as connection:
-            return list(connection.iterdump())
-
-    return content
 
 
 class Server:

@@ -1,4 +1,6 @@
-"""The runs of an MLflow store."""
+"""What is in an MLflow store."""
+
+import sqlite3
 
 from mlflow import MlflowClient
 
@@ -9,3 +11,9 @@ def runs_of(uri, kind="run", suite="tiny"):
     found = client.get_experiment_by_name(suite)
     runs = client.search_runs([found.experiment_id], f"tags.kind = '{kind}'") if found else []
     return sorted(runs, key=lambda run: run.data.tags.get("run_key", ""))
+
+
+def dump(uri):
+    """Return the whole content of an SQLite store as SQL."""
+    with sqlite3.connect(uri.removeprefix("sqlite:///")) as connection:
+        return list(connection.iterdump())

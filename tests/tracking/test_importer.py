@@ -17,7 +17,7 @@ from mlflow.entities import ViewType
 from mlflow.exceptions import INVALID_PARAMETER_VALUE, MlflowException
 from record_files import DATASETS, ENVIRONMENT
 from sklearn.datasets import load_digits
-from store_runs import runs_of
+from store_runs import dump, runs_of
 
 from eigenbench.reporting.__main__ import main as render
 from eigenbench.tracking.__main__ import main
@@ -143,7 +143,7 @@ def test_a_changed_record_replaces_its_run_and_model_which_are_counted_and_can_b
     assert pyfunc.load_model(f"runs:/{run.info.run_id}/model")
 
 
-def test_what_is_not_as_an_import_leaves_it_is_mended(results, store_uri, dump):
+def test_what_is_not_as_an_import_leaves_it_is_mended(results, store_uri):
     paths = [results.record(0), results.record(1), results.failed_record(2)]
     client = MlflowClient(store_uri)
     results.bring(paths, store_uri)

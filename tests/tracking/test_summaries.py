@@ -9,13 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mlflow import MlflowClient, pyfunc
+from record_files import plan_of
 from scipy.stats import t as student_t
-from store_runs import runs_of
+from store_runs import dump, runs_of
 
-from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.records.record import read_record
 from eigenbench.bench.suites.suite import Suite
-from eigenbench.bench.suites.suite_file import catalogue_of
 from eigenbench.comparison.differences import OVER_SEEDS_AND_ROWS
 from eigenbench.reporting.leaderboard import leaderboard
 
@@ -24,23 +23,18 @@ pytestmark = pytest.mark.workflow
 GEM = "tiny/main/gem/LogisticRegression"
 
 
-@pytest.fixture
-def suite():
-    """Return a function that makes the suite with a published error of gem."""
-
-    def make(published=0.03):
-        number = {"source": "A table", "method": "gem", "metric": "test_error"}
-        experiment = {
-            "dataset": "digits",
-            "title": "Digits",
-            "methods": {"gem": {"steps": ["GEM"]}, "pca": {"steps": ["PCA"]}},
-            "classifiers": {"LogisticRegression": {"component": "LogisticRegression"}},
-            "seeds": (0, 1, 2),
-            "published": [number | {"value": published}],
-        }
-        return Suite.model_validate({"name": "tiny", "title": "A suite", "experiments": {"main": experiment}})
-
-    return make
+def suite(published=0.03):
+    """Return a suite with a published error of gem."""
+    number = {"source": "A table", "method": "gem", "metric": "test_error", "value": published}
+    experiment = {
+        "dataset": "digits",
+        "title": "Digits",
+        "methods": {"gem": {"steps": ["GEM"]}, "pca": {"steps": ["PCA"]}},
+        "classifiers": {"LogisticRegression": {"component": "LogisticRegression"}},
+        "seeds": (0, 1, 2),
+        "published": [number],
+    }
+    return Suite.model_validate({"name": "tiny", "title": "A suite", "experiments": {"main": experiment}})
 
 
 @pytest.fixture
@@ -48,21 +42,18 @@ def bring(results, store_uri):
     """Return a function that imports records and gives the import's summary."""
 
     def run(paths, *suites, **options):
-        plans = [plan_suite(suite, catalogue_of(suite)) for suite in suites]
-        return results.bring(paths, store_uri, plans=plans, **options)
+        return results.bring(paths, store_uri, plans=list(map(plan_of, suites)), **options)
 
     return run
 
 
-@pytest.fixture
-def planned(suite):
-    """Return the run keys of the suite's plan by method and seed."""
-    made = suite()
-    return {(run.method, run.seed): run.key for run in plan_suite(made, catalogue_of(made)).runs}
+def keys_of(plan):
+    return {(run.method, run.seed): run.key for run in plan.runs}
 
 
 @pytest.fixture
-def three_of_each(results, planned):
+def three_of_each(results):
+    planned = keys_of(plan_of(suite()))
     errors = {"gem": [0.02, 0.03, 0.025], "pca": [0.05, 0.04, 0.06]}
     return [
         results.record(
@@ -77,7 +68,7 @@ def three_of_each(results, planned):
     ]
 
 
-def test_a_parent_says_what_its_seeds_say_together(bring, suite, three_of_each, store_uri):
+def test_a_parent_says_what_its_seeds_say_together(bring, three_of_each, store_uri):
     done = bring(three_of_each, suite())
     client = MlflowClient(store_uri)
     gem = client.get_run(done.summary_ids[GEM])
@@ -108,15 +99,15 @@ def test_a_parent_says_what_its_seeds_say_together(bring, suite, three_of_each, 
     )
 
 
-def test_the_tie_group_is_that_of_the_leaderboard(bring, suite, results, store_uri):
+def test_the_tie_group_is_that_of_the_leaderboard(bring, results, store_uri):
     generator = np.random.default_rng(0)
     truth = generator.integers(10, size=450)
     hard = generator.random(450) < 0.04
     of_three = suite().model_dump(exclude_defaults=True)
     of_three["experiments"]["main"]["methods"]["random"] = {"steps": ["RandomDirections"]}
     compared = Suite.model_validate(of_three)
-    plan = plan_suite(compared, catalogue_of(compared))
-    keys = {(run.method, run.seed): run.key for run in plan.runs}
+    plan = plan_of(compared)
+    keys = keys_of(plan)
     paths, n_seeds = [], 3
     for method, extra in {"gem": 0, "pca": 1, "random": 60}.items():
         for seed in range(n_seeds):
@@ -148,7 +139,7 @@ def test_the_tie_group_is_that_of_the_leaderboard(bring, suite, results, store_u
     assert "| 2 = | [PCA" in overview.data.tags["mlflow.note.content"]
 
 
-def test_a_seed_more_changes_the_parent_and_no_other_run_comes(bring, suite, three_of_each, store_uri):
+def test_a_seed_more_changes_the_parent_and_no_other_run_comes(bring, three_of_each, store_uri):
     before = bring([path for path in three_of_each if "seed-2" not in path.parts], suite())
     partial = MlflowClient(store_uri).get_run(before.summary_ids[GEM])
     assert partial.data.tags["status"] == "2 of 3 seeds"
@@ -161,7 +152,7 @@ def test_a_seed_more_changes_the_parent_and_no_other_run_comes(bring, suite, thr
     assert (run.data.metrics["seeds"], run.data.tags["status"]) == (3, "ok")
 
 
-def test_only_planned_runs_count(bring, suite, three_of_each, results, store_uri):
+def test_only_planned_runs_count(bring, three_of_each, results, store_uri):
     bring([results.record(seed, method=method) for method in ("gem", "gone") for seed in (3, 4)])
     before = bring(three_of_each, suite())
     assert MlflowClient(store_uri).get_run(before.summary_ids[GEM]).data.metrics["seeds"] == 3
@@ -169,7 +160,7 @@ def test_only_planned_runs_count(bring, suite, three_of_each, results, store_uri
     assert len(runs_of(store_uri, "summary")) == 2
 
 
-def test_without_the_suite_file_summaries_made_with_it_stay(bring, suite, three_of_each, store_uri, capsys):
+def test_without_the_suite_file_summaries_made_with_it_stay(bring, three_of_each, store_uri, capsys):
     before = bring(three_of_each[:5], suite()).summary_ids
     bring(three_of_each)
     assert "--suites-dir" in capsys.readouterr().err
@@ -177,7 +168,7 @@ def test_without_the_suite_file_summaries_made_with_it_stay(bring, suite, three_
     assert {run.info.run_id for run in runs} == set(before.values())
 
 
-def test_another_published_number_changes_the_verdict_alone(bring, suite, three_of_each, store_uri, dump):
+def test_another_published_number_changes_the_verdict_alone(bring, three_of_each, store_uri):
     bring(three_of_each, suite())
     done = bring(three_of_each, suite(published=0.0001))
     assert done.unchanged == 6
@@ -248,7 +239,7 @@ def text_of(client, run, name, folder):
 
 
 def test_an_experiment_is_described_and_its_figures_are_drawn(
-    bring, suite, three_of_each, store_uri, tmp_path_factory
+    bring, three_of_each, store_uri, tmp_path_factory
 ):
     tmp = str(tmp_path_factory.mktemp("tables"))
     done = bring(three_of_each, suite())

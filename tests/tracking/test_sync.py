@@ -2,7 +2,7 @@
 
 import pytest
 from mlflow import MlflowClient
-from store_runs import runs_of
+from store_runs import dump, runs_of
 from typer.testing import CliRunner
 
 from eigenbench.cli import app
@@ -27,7 +27,7 @@ def keys(uri, suite):
     return [run.data.tags["run_key"] for run in runs_of(uri, suite=suite)]
 
 
-def test_pushes_all_suites_once(results, store_uri, sync, dump):
+def test_pushes_all_suites_once(results, store_uri, sync):
     records = [results.record(seed, suite=suite) for suite in ("one", "two") for seed in range(2)]
     assert sync("--tracking-uri", store_uri) == (0, "4 imported, 0 replaced, 0 there already, 0 failed")
     for suite in ("one", "two"):
@@ -49,7 +49,7 @@ def test_only_the_named_suites_and_what_has_no_records_is_said(results, store_ur
         sync("three")
 
 
-def test_a_dry_run_says_the_same_and_writes_nothing(results, store_uri, sync, dump, monkeypatch):
+def test_a_dry_run_says_the_same_and_writes_nothing(results, store_uri, sync, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", store_uri)
     results.record(0)
     results.record(1)
