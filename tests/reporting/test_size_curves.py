@@ -82,7 +82,7 @@ def test_learning_curves_have_the_ratio_to_the_best_rival_below(group):
     assert "Ratio to the best rival" not in texts(mean_curves(groups[:1], name).svg("k"))
 
 
-def test_a_size_that_failed_is_a_gap_with_a_mark(group, make_record):
+def test_a_size_that_failed_is_a_gap_with_a_mark(group):
     name = "test_error_by_training_rows"
     whole = group("a", [line(1.0)], name=name)
     failing = group("b", [[(512, 0.1), (4096, 0.01)]], name=name, metrics={"failed_at_1024": 1.0})

@@ -49,7 +49,7 @@ def test_a_changed_value_and_a_missing_run_end_with_3_and_are_named(verify, reco
     assert "1 different" in done.stdout
 
 
-def test_nothing_to_compare_is_an_error_that_says_what_to_do(verify, suite, tmp_path):
+def test_nothing_to_compare_is_an_error_that_says_what_to_do(verify, tmp_path):
     done = verify()
     assert (done.returncode, "no record of small in results" in done.stderr) == (1, True)
     assert not (tmp_path / "reports").exists()

@@ -234,14 +234,7 @@ def test_the_best_is_chosen_on_validation_rows_where_there_are_any(bring, result
     assert models_of(store_uri) == ["1"]
 
 
-def text_of(client, run, name, folder):
-    return Path(client.download_artifacts(run.info.run_id, name, folder)).read_text()
-
-
-def test_an_experiment_is_described_and_its_figures_are_drawn(
-    bring, three_of_each, store_uri, tmp_path_factory
-):
-    tmp = str(tmp_path_factory.mktemp("tables"))
+def test_an_experiment_is_described_and_its_figures_are_drawn(bring, three_of_each, store_uri):
     done = bring(three_of_each, suite())
     client = MlflowClient(store_uri)
     tags = client.get_experiment_by_name("tiny").tags
@@ -257,10 +250,10 @@ def test_an_experiment_is_described_and_its_figures_are_drawn(
     )
     assert note.index(f"| 1 | {gem} | 2.50 |") < note.index(f"| 2 | {pca} |")
     assert "Published in: A table" in note
-    (header, first, _), published = (
-        list(csv.reader(text_of(client, overview, f"{name}.csv", tmp).splitlines()))
-        for name in ("methods", "published")
-    )
+    files = [
+        client.download_artifacts(overview.info.run_id, name) for name in ("methods.csv", "published.csv")
+    ]
+    (header, first, _), published = (list(csv.reader(Path(file).read_text().splitlines())) for file in files)
     assert header[:4] == ["rank", "method", "test error (%)", "verdict"], "four are seen at 1,440 pixels"
     assert header[4:6] == ["95 % interval", "published"]
     assert first[:4] + first[5:6] == ["1", "GEM", "2.50", "reproduced", "3"]
