@@ -148,17 +148,11 @@ def test_sparse_rows_of_arff(tmp_path):
 
 
 def test_arff_as_other_programs_write_it(tmp_path):
-    lines = [
-        '@attribute day date "dd/MM/yyyy HH:mm"',
-        "@attribute\ta\treal",
-        "@attribute kind{x, y}",
-        "@data",
-    ]
+    day = '@attribute day date "dd/MM/yyyy HH:mm"'
+    lines = [day, "@attribute\ta\treal", "@attribute kind{x, y}", "@data"]
     table = arff(tmp_path, *lines, "01/03/2024 12:30\tNaN\tx", "'02/03/2024 00:00', 1e2, y")
-    assert table.features["day"].dt.strftime("%Y-%m-%d %H:%M").tolist() == [
-        "2024-03-01 12:30",
-        "2024-03-02 00:00",
-    ]
+    days = table.features["day"].dt.strftime("%Y-%m-%d %H:%M").tolist()
+    assert days == ["2024-03-01 12:30", "2024-03-02 00:00"]
     np.testing.assert_array_equal(table.features["a"], [np.nan, 100])
     assert table.targets["kind"].tolist() == ["x", "y"]
     blanks = arff(tmp_path, "@attribute a real", "@attribute kind {x,y}", "@data", "1   x", "2 y")

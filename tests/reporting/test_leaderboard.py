@@ -166,20 +166,12 @@ def test_gemm_equivalents_need_a_measured_rate(suite, store, tmp_path, make_reco
 
 
 def test_a_curve_has_a_leaderboard_at_each_size_and_names_the_failures(make_record):
-    given = {
-        "dataset": "digits",
-        "protocol": "learning_curve",
-        "train_rows": [60, 1000],
-        "methods": {"gem": None},
-    }
+    curve = {"protocol": "learning_curve", "train_rows": [60, 1000]}
+    given = {"dataset": "digits", "methods": {"gem": None}, **curve}
     suite = Suite.model_validate({"name": "quick", "title": "t", "experiments": {"digits": given}})
-    record = make_record("digits", "gem", "none", 0).model_copy(
-        update={
-            "metrics": {"test_error_at_60": 0.2, "failed_at_1000": 1.0},
-            "warnings": ["no result at 1,000: no solution"],
-            "search_seconds": 2.0,
-        }
-    )
+    measured = {"metrics": {"test_error_at_60": 0.2, "failed_at_1000": 1.0}, "search_seconds": 2.0}
+    warnings = ["no result at 1,000: no solution"]
+    record = make_record("digits", "gem", "none", 0, warnings=warnings, **measured)
     groups = group_runs([plan_of(suite)], [record])
     boards = [*leaderboards([suite], groups).values(), *boards_at_sizes([suite], groups)]
     assert [board["train_rows"].tolist() for board in boards] == [[1000], [60]]

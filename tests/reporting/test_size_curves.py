@@ -11,16 +11,11 @@ from eigenbench.reporting.size_curves import curve_label, mean_curves
 @pytest.fixture
 def group(make_record):
     def group(method, curves, *, name="kernel_mse", colour=0, **changes):
-        records = [
-            make_record("mnist", "pca", "none", seed).model_copy(
-                update={
-                    "curves": {name: curve},
-                    "metrics": {f"kernel_mse_at_{step}": value for step, value in curve},
-                    **changes,
-                }
-            )
-            for seed, curve in enumerate(curves)
-        ]
+        records = []
+        for seed, curve in enumerate(curves):
+            metrics = {f"kernel_mse_at_{step}": value for step, value in curve}
+            fields = {"curves": {name: curve}, "metrics": metrics, **changes}
+            records.append(make_record("mnist", "pca", "none", seed).model_copy(update=fields))
         return RunGroup(method, "none", tuple(records), len(records), colour=colour)
 
     return group

@@ -224,13 +224,9 @@ def test_only_the_best_seed_keeps_its_model_unless_all_are_asked_for(bring, resu
 
 
 def test_the_best_is_chosen_on_validation_rows_where_there_are_any(bring, results, store_uri):
-    errors = [(0.01, 0.05), (0.02, 0.04)]
-    bring(
-        [
-            results.record(seed, metrics={"test_error": test, "validation_error": validation})
-            for seed, (test, validation) in enumerate(errors)
-        ]
-    )
+    first = {"test_error": 0.01, "validation_error": 0.05}
+    second = {"test_error": 0.02, "validation_error": 0.04}
+    bring([results.record(0, metrics=first), results.record(1, metrics=second)])
     assert models_of(store_uri) == ["1"]
 
 

@@ -21,22 +21,8 @@ SUITE = {
     },
 }
 HOSTILE = [
-    "x; touch injected",
-    "$(touch injected)",
-    "`touch injected`",
-    "a b",
-    "a'b",
-    'a"b',
-    "../x",
-    "a/b",
-    "/etc/x",
-    "-rf",
-    ".hidden",
-    "{wildcards}",
-    "a\nb",
-    "a\n",
-    "",
-    "x" * 65,
+    *("x; touch injected", "$(touch injected)", "`touch injected`", "{wildcards}", "a b", "a'b", 'a"b'),
+    *("../x", "a/b", "/etc/x", "-rf", ".hidden", "a\nb", "a\n", "", "x" * 65),
 ]
 
 
