@@ -1,7 +1,5 @@
 """Files are as they were or whole and new."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

@@ -14,8 +14,14 @@ from eigenbench.project_files import project_folder, snakemake_command
 pytestmark = pytest.mark.workflow
 
 
-def run(*arguments: str, **kwargs) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "eigenbench.cli", *arguments]
+SUITE = (
+    "title: t\nexperiments:\n"
+    "  main: {dataset: digits, protocol: kernel_error, settings: {degree: 3}, methods: {identity: {}}}\n"
+)
+
+
+def run(*arguments: str, command=("eigenbench.cli",), **kwargs) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", *command, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, **kwargs)
 
 
@@ -38,13 +44,8 @@ def test_lists_name_what_there_is():
 
 
 def test_show_tells_what_protocols_measured(tmp_path):
-    suites = tmp_path / "suites"
-    suites.mkdir()
-    (suites / "kernels.yaml").write_text(
-        "title: t\nexperiments:\n  main: {dataset: digits, protocol: kernel_error, settings: {degree: 3}, "
-        "methods: {identity: {}}}\n"
-    )
-    done = run("show", "kernels", "--suites-dir", str(suites), cwd=tmp_path)
+    (tmp_path / "kernels.yaml").write_text(SUITE)
+    done = run("show", "kernels", "--suites-dir", str(tmp_path), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Main on Digits. Expected kernel MSE by size" in done.stdout
     assert "no record" in done.stdout
@@ -55,22 +56,14 @@ def test_the_workflow_runs_where_the_home_folder_cannot_be_written(tmp_path, com
     (tmp_path / "home").write_text("no folder")
     environment = {**os.environ, "HOME": str(tmp_path / "home")}
     environment.pop("XDG_CACHE_HOME", None)
-    done = subprocess.run(
-        [sys.executable, "-m", *command, "--list-rules"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run("--list-rules", command=command, cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr
     assert "home/.cache cannot be written: Snakemake's cache is .snakemake/cache" in done.stderr
     assert "prepare" in done.stdout
 
 
 def test_the_setting_of_the_suites_folder_is_checked_and_may_begin_at_home(tmp_path):
-    experiment = "{dataset: digits, protocol: kernel_error, settings: {degree: 3}, methods: {identity: {}}}"
-    (tmp_path / "tiny.yaml").write_text(f"title: t\nexperiments: {{main: {experiment}}}\n")
+    (tmp_path / "tiny.yaml").write_text(SUITE)
     for folder, told in (("~", ""), ("2024", "suites_dir")):
         settings = [f"suites_dir={folder}", "suites=[tiny]"]
         environment = os.environ | {"HOME": str(tmp_path)}
@@ -104,11 +97,9 @@ def test_run_takes_suites_rules_paths_of_results_and_of_suite_files(started, tmp
     assert started("quick", "-n") == ["quick", "-n"]
     assert started("paper", "results/quick", "--cores", "2") == ["paper", "results/quick", "--cores", "2"]
     assert started("-n", "--config", "a=b") == ["-n", "--config", "a=b"]
-    setting = f'suites_dir="{tmp_path}"'
-    settings = [setting, "suites=[tiny]"]
+    settings = [f'suites_dir="{tmp_path}"', "suites=[tiny]"]
     assert started(str(path), "-n") == ["tiny", "-n", "--config", *settings]
-    assert started(str(path), "--config", "a=b", "-n") == ["tiny", "--config", *settings, "a=b", "-n"]
-    for given in (["-C", "a=b"], ["-Ca=b"], ["-C=a=b"], ["--config=a=b"]):
+    for given in (["--config", "a=b"], ["-C", "a=b"], ["-Ca=b"], ["-C=a=b"], ["--config=a=b"]):
         assert started(str(path), *given, "-n") == ["tiny", "--config", *settings, "a=b", "-n"]
     setting = f"suites_dir={tmp_path}"
     assert started("tiny", "--config", setting) == ["tiny", "--config", "suites=[tiny]", setting]

@@ -175,11 +175,8 @@ print(tried)
 
 def test_arrays_of_other_libraries_are_taken_under_array_api_dispatch():
     pytest.importorskip("array_api_strict")
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", ARRAY_API],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"SCIPY_ARRAY_API": "1"},
-    )
+    command = [sys.executable, "-W", "ignore", "-c", ARRAY_API]
+    environment = os.environ | {"SCIPY_ARRAY_API": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) >= 18

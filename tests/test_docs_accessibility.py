@@ -1,7 +1,5 @@
 """The pages of the documentation, as built, in a real browser under axe."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -19,10 +17,9 @@ def test_axe_finds_nothing_on_any_page(browser, violations, scheme):
         pytest.skip(
             f"no pages in {BUILT}: sphinx-build docs docs/_build, or name their folder EIGENBENCH_DOCS"
         )
-    written = sorted((REPOSITORY / "docs").glob("[!_]*.md")) + sorted(
-        (REPOSITORY / "docs/methods").glob("*.md")
-    )
-    pages = [BUILT / path.relative_to(REPOSITORY / "docs").with_suffix(".html") for path in written]
+    docs = REPOSITORY / "docs"
+    written = [path for pattern in ("[!_]*.md", "methods/*.md") for path in sorted(docs.glob(pattern))]
+    pages = [BUILT / path.relative_to(docs).with_suffix(".html") for path in written]
     pages += [path for pattern in GENERATED for path in sorted(BUILT.glob(pattern))]
     page = browser.new_page(color_scheme=scheme)
     found = {}

@@ -27,17 +27,11 @@ _FORBIDDEN = re.compile(
     r"|what [\w ]{1,40} says?|as [\w ]{1,30} have it)\b",
     re.IGNORECASE,
 )
+FOLDERS = ("", "docs/", "docs/methods/", "config/", "benchmarks/", "reports/reference/**/")
 PAGES = sorted(
     path
-    for pattern in (
-        "*.md",
-        "docs/*.md",
-        "docs/methods/*.md",
-        "config/*.md",
-        "benchmarks/*.md",
-        "reports/reference/**/*.md",
-    )
-    for path in REPOSITORY.glob(pattern)
+    for folder in FOLDERS
+    for path in REPOSITORY.glob(f"{folder}*.md")
     if path.name not in ("CODE_OF_CONDUCT.md", "style.md", "verdicts.md")
 )
 

@@ -10,9 +10,8 @@ from page_parts import PART
 
 def test_the_tables_of_the_page_are_those_of_the_reference():
     text = page.PAGE.read_text(encoding="utf-8")
-    assert page.block() in text, "run python docs/which_embedding.py"
-    assert page.mnist_table() in text, "run python docs/which_embedding.py"
-    assert page.claims_block() in text, "run python docs/which_embedding.py"
+    for block in (page.block(), page.mnist_table(), page.claims_block()):
+        assert block in text, "run python docs/which_embedding.py"
 
 
 def test_the_best_of_each_table_is_the_smallest_error_of_its_runs():

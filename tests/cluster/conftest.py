@@ -1,7 +1,5 @@
 """Brings up a real SLURM of two nodes on this machine, and runs the workflow on it."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re
@@ -23,7 +21,6 @@ from pathlib import Path
 import pytest
 
 from eigenbench.bench.jobs.plan import plan_suite
-from eigenbench.bench.records.runs import Run
 from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.datasets.catalogue import load_catalogue
 
@@ -271,13 +268,10 @@ class Workflow:
         """The record files that there are, by their paths below the results folder."""
         return sorted(str(path.relative_to(self.results)) for path in self.results.rglob("record.json*"))
 
-    def planned_runs(self) -> list[Run]:
-        """The runs of the suite."""
-        return plan_suite(load_suite(self.suites_dir / f"{self.suite}.yaml"), load_catalogue()).runs
-
     def planned_records(self) -> list[str]:
         """The record files that the suite is to have, by their paths below the results folder."""
-        return sorted(run.record for run in self.planned_runs())
+        plan = plan_suite(load_suite(self.suites_dir / f"{self.suite}.yaml"), load_catalogue())
+        return sorted(run.record for run in plan.runs)
 
 
 def tasks_of(job: SlurmJob) -> list[int]:

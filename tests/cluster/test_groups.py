@@ -16,14 +16,13 @@ CLASSIFIERS = {"CalibratedLeastSquares": {"grid": {"ridge": [0.1, 1.0]}}, "Secon
 
 @pytest.fixture
 def plan(tmp_path, need_plugin, make_workflow):
-    """Return a function from an experiment to its groups and its other jobs, as lists of messages."""
+    """Return a function from experiments, or one, to groups and other jobs, as lists of messages."""
     need_plugin("slurm")
 
-    def make(*arguments, **experiment):
-        suite = {"title": "A test", "experiments": {"main": {"dataset": "digits", **experiment}}}
-        (tmp_path / "test.yaml").write_text(yaml.safe_dump(suite))
-        workflow = make_workflow(tmp_path / "run", "test", "slurm", tmp_path)
-        return read(workflow.run("--dry-run", *arguments))
+    def make(experiments=None, **experiment):
+        experiments = experiments or {"main": {"dataset": "digits", **experiment}}
+        (tmp_path / "test.yaml").write_text(yaml.safe_dump({"title": "A test", "experiments": experiments}))
+        return read(make_workflow(tmp_path / "run", "test", "slurm", tmp_path).run("--dry-run"))
 
     return make
 
@@ -57,15 +56,13 @@ def test_jobs_of_whole_methods_are_joined_by_four(plan):
     assert sorted(alone) == ["all done", "download digits", "report reports/", "track test"]
 
 
-def test_small_datasets_are_prepared_by_eight(tmp_path, need_plugin, make_workflow):
-    need_plugin("slurm")
+def test_small_datasets_are_prepared_by_eight(plan):
     small = ["digits", "mnist", "covtype", "letter", "usps", "a9a", "satimage", "vowel", "pendigits"]
     experiments = {
         name: {"dataset": name, "methods": {"raw": {"steps": []}}, "classifiers": ["LinearSVC"], "seeds": [0]}
         for name in [*small, "emnist"]
     }
-    (tmp_path / "test.yaml").write_text(yaml.safe_dump({"title": "A test", "experiments": experiments}))
-    groups, alone = read(make_workflow(tmp_path / "run", "test", "slurm", tmp_path).run("--dry-run"))
+    groups, alone = plan(experiments)
     prepared = [group for group in groups if group[0].startswith("prepare")]
     assert sorted(map(len, prepared)) == [1, 8]
     assert set(chain.from_iterable(prepared)) == {f"prepare {name}" for name in small}

@@ -1,7 +1,5 @@
 """Methods on one dataset: one answer by tie mark, interval and p-value, whatever the design."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -277,19 +275,15 @@ def test_values_without_spread_tell_nothing():
 def test_the_detectable_difference_is_found_in_eighty_percent():
     generator = np.random.default_rng(0)
     spread, found = 0.02, []
-    scale = compare_values(_typical(spread, 20)).table["detectable"].median()
+    # Two methods whose difference has exactly the standard deviation of independent values.
+    typical = stats.norm.ppf((np.arange(20) + 0.5) / 20)
+    typical *= spread * np.sqrt(2) / typical.std(ddof=1)
+    scale = compare_values(pd.DataFrame({"a": np.zeros(20), "b": typical})).table["detectable"].median()
     for _ in range(300):
         values = spread * generator.standard_normal((20, 2))
         values[:, 1] += scale
         found.append(not compare_values(pd.DataFrame(values)).table["tied"].all())
     assert np.mean(found) == pytest.approx(0.8, abs=0.08)
-
-
-def _typical(spread, n):
-    """Two methods whose difference has exactly the standard deviation of independent values."""
-    one = stats.norm.ppf((np.arange(n) + 0.5) / n)
-    one *= spread * np.sqrt(2) / one.std(ddof=1)
-    return pd.DataFrame({"a": np.zeros(n), "b": one})
 
 
 def test_as_many_seeds_as_said_settle_an_open_difference():

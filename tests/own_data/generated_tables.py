@@ -1,7 +1,5 @@
 """Small tables with columns and targets of all kinds, each made of one number."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from scipy.sparse import random_array

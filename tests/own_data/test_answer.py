@@ -145,10 +145,6 @@ def test_the_three_lines_read_a_new_file_of_the_same_kind(tmp_path, monkeypatch,
     np.testing.assert_array_equal(found, problem.matrix.toarray() if problem.sparse else problem.matrix)
 
 
-def test_one_method_without_rivals_has_a_number_of_settings():
-    assert chosen_methods("multilabel", False, ["raw"], search=True).settings > 1
-
-
 def test_nothing_beside_a_copied_suite_is_replaced(tmp_path):
     problem = make_problem(read_user_file(*own_file(tmp_path, "csv")), n_folds=3)
     methods = chosen_methods("multiclass", False, ["lda"])

@@ -41,12 +41,16 @@ FILES["a NUL far from the start"] = (
 )
 
 
+def read(folder, content, **options):
+    path = folder / "data.csv"
+    path.write_bytes(content)
+    return read_table(path, **options)
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_layouts(tmp_path, name):
     content, names, rows = FILES[name]
-    path = tmp_path / "data.csv"
-    path.write_bytes(content)
-    table = read_table(path)
+    table = read(tmp_path, content)
     assert list(table.columns) == names
     assert table.to_numpy().tolist() == rows
 
@@ -59,21 +63,17 @@ def test_the_only_file_of_an_archive(tmp_path):
 
 
 def test_a_field_at_the_end_of_every_row_that_is_empty_is_none(tmp_path):
-    path = tmp_path / "data.csv"
-    path.write_bytes(b"a,b,kind\n1,2,x,\n3,4,y,\n")
-    table = read_table(path)
+    table = read(tmp_path, b"a,b,kind\n1,2,x,\n3,4,y,\n")
     assert list(table.columns) == [*HEADED, ""]
     assert table[""].isna().all()
 
 
 def test_many_columns(tmp_path):
     names = [f"gene {place:06}" for place in range(12_000)]  # lines of more than 131,072 characters
-    path = tmp_path / "data.csv"
-    path.write_text("\n".join([",".join(names), ",".join("1" for _ in names)]))
-    assert list(read_table(path).columns) == names
-    path.write_text("\n".join([",".join([*names, "gene 011999"]), ",".join("1" for _ in [*names, 0])]))
+    header, ones = ",".join(names), ",".join("1" for _ in names)
+    assert list(read(tmp_path, f"{header}\n{ones}".encode()).columns) == names
     with pytest.raises(OwnDataError, match="two columns are named 'gene 011999'"):
-        read_table(path)
+        read(tmp_path, f"{header},gene 011999\n{ones},1".encode())
 
 
 @pytest.mark.parametrize(
@@ -99,10 +99,8 @@ def test_many_columns(tmp_path):
     ],
 )
 def test_what_cannot_be_a_table_is_one_sentence(tmp_path, content, told):
-    path = tmp_path / "data.csv"
-    path.write_bytes(content)
     with pytest.raises(OwnDataError, match=told) as caught:
-        read_table(path)
+        read(tmp_path, content)
     assert "\n" not in str(caught.value)
 
 
@@ -118,14 +116,11 @@ def test_what_cannot_be_a_table_is_one_sentence(tmp_path, content, told):
     ],
 )
 def test_a_first_row_of_values_is_no_row_of_units(tmp_path, first, others):
-    path = tmp_path / "data.csv"
-    path.write_text("\n".join(["a;b;kind", first, *[others] * 6]))
-    assert read_table(path).iloc[0].tolist() == [field.strip('"') for field in first.split(";")]
+    table = read(tmp_path, "\n".join(["a;b;kind", first, *[others] * 6]).encode())
+    assert table.iloc[0].tolist() == [field.strip('"') for field in first.split(";")]
 
 
 def test_without_a_header_columns_are_numbered(tmp_path):
-    path = tmp_path / "data.csv"
-    path.write_bytes(b"1,2,x\n3,4,y\n")
-    table = read_table(path, header=False)
+    table = read(tmp_path, b"1,2,x\n3,4,y\n", header=False)
     assert list(table.columns) == ["1", "2", "3"]
     assert table.to_numpy().tolist() == ROWS

@@ -24,8 +24,8 @@ METHODS = chosen_methods("multiclass", False, ["lda", "random", "KNeighborsClass
 N_FOLDS = 4
 
 
-def workspace_of(folder):
-    regular_table(0, n=240).drop(columns="site").to_csv(folder / "data.csv", index=False)
+def workspace_of(folder, seed=0):
+    regular_table(seed, n=240).drop(columns="site").to_csv(folder / "data.csv", index=False)
     problem = make_problem(read_user_file(folder / "data.csv", ["kind"]), n_folds=N_FOLDS)
     return write_workspace(folder / "out", problem, METHODS, metric="error", seed=0, time_limit=60.0)
 
@@ -131,8 +131,7 @@ def test_all_methods_do_a_fold_before_the_next_and_one_that_fails_is_left_out(tm
 
 def test_records_of_other_data_or_settings_and_damaged_ones_are_not_done(done, tmp_path):
     source, _ = done
-    workspace = Workspace(tmp_path / "out")
-    shutil.copytree(source.folder, workspace.folder)
+    workspace = Workspace(shutil.copytree(source.folder, tmp_path / "out"))
     watch = RunProgress(workspace)
     assert watch.done() == set(watch.runs)
     damaged, other, *_ = watch.runs
@@ -140,16 +139,13 @@ def test_records_of_other_data_or_settings_and_damaged_ones_are_not_done(done, t
     path = workspace.results / other.record
     path.write_text(json.dumps(json.loads(path.read_text()) | {"run_key": "other"}))
     assert watch.done() == {*watch.runs} - {damaged, other}
-    regular_table(1, n=240).drop(columns="site").to_csv(tmp_path / "data.csv", index=False)
-    problem = make_problem(read_user_file(tmp_path / "data.csv", ["kind"]), n_folds=N_FOLDS)
-    write_workspace(workspace.folder, problem, METHODS, metric="error", seed=0, time_limit=60.0)
+    workspace_of(tmp_path, seed=1)
     assert not watch.done()
 
 
 def test_import_stays_in_the_folder_whether_or_not_all_runs_have_a_record(done, tmp_path, monkeypatch):
     source, watch = done
-    workspace = Workspace(tmp_path / "out")
-    shutil.copytree(source.folder, workspace.folder)
+    workspace = Workspace(shutil.copytree(source.folder, tmp_path / "out"))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'elsewhere.db'}")
     with reporting(workspace):
         pass

@@ -44,27 +44,20 @@ def prepared(folder, problem, seed=0):
     return plan, lambda split: open_prepared(folder / "data" / "prepared" / name, split_seed=split)
 
 
+def one_sentence(error):
+    assert len(str(error).splitlines()) == 1
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_a_table_becomes_a_folder_or_one_sentence(tmp_path, seed):
     n_folds = 2 + seed % 5
-    outcome = _outcome(tmp_path, seed, n_folds)
-    if isinstance(outcome, str):
-        assert len(outcome.splitlines()) == 1, outcome
-    else:
-        _check_folds(*outcome, n_folds)
-
-
-def _outcome(folder, seed, n_folds):
-    """Return the problem with its plan and data, or the sentence that says why there is none."""
+    path, targets, _ = generated(seed, tmp_path)
     try:
-        path, targets, _ = generated(seed, folder)
         problem = make_problem(read_user_file(path, targets), n_folds=n_folds)
-        return problem, *prepared(folder / "out", problem)
+        plan, dataset = prepared(tmp_path / "out", problem)
     except OwnDataError as error:
-        return str(error)
-
-
-def _check_folds(problem, plan, dataset, n_folds):
+        one_sentence(error)
+        return
     assert all(problem.describe())
     tested = 0
     for seed in range(n_folds):
@@ -127,14 +120,6 @@ def test_the_same_table_writes_the_same_bytes_and_another_seed_other_folds(tmp_p
     assert seeds == [set(range(5)), set(range(5)), set(range(5, 10))]
 
 
-def test_a_folder_with_other_content_is_not_touched(tmp_path):
-    (tmp_path / "thesis.tex").write_text("precious")
-    regular_table(3).to_csv(tmp_path / "data.csv", index=False)
-    problem = make_problem(read_user_file(tmp_path / "data.csv", ["kind"]))
-    with pytest.raises(OwnDataError, match="not empty"):
-        prepared(tmp_path, problem)
-
-
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -157,11 +142,17 @@ FIRST, _, END = os.environ.get("EIGENBENCH_FUZZ_TABLES", "8").rpartition("-")
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(int(FIRST or 0), int(END)))
 def test_a_table_becomes_a_leaderboard_or_one_sentence(tmp_path, monkeypatch, seed):
-    answer = answer_of(tmp_path, seed)
-    if isinstance(answer, OwnDataError):
-        assert len(str(answer).splitlines()) == 1
+    path, targets, group = generated(seed, tmp_path)
+    try:
+        table = read_user_file(path, targets, group)
+        problem = make_problem(table, n_folds=2)
+        known = known_methods(problem.kind, problem.sparse)
+        names = np.random.default_rng(seed).choice(known, 3, replace=False).tolist()
+        methods, metric = choose(problem, Options(methods=names, search=seed % 5 == 1))
+        workspace = write_workspace(tmp_path / "out", problem, methods, metric=metric, seed=0, time_limit=60)
+    except OwnDataError as error:
+        one_sentence(error)
         return
-    table, problem, workspace = answer
     assert all(problem.describe())
     watch = RunProgress(workspace)
     # The best model is saved and loaded below; to save all as the jobs do takes longer than to fit them.
@@ -177,21 +168,6 @@ def test_a_table_becomes_a_leaderboard_or_one_sentence(tmp_path, monkeypatch, se
     best = board[board["rank"].notna()].iloc[0]
     save_winner(workspace, problem, best["method"], best["classifier"])
     check_model(load_model(workspace.model), table, problem)
-
-
-def answer_of(folder, seed):
-    """Return the table, the problem and the folder of a comparison of a few methods; or why there is none."""
-    try:
-        path, targets, group = generated(seed, folder)
-        table = read_user_file(path, targets, group)
-        problem = make_problem(table, n_folds=2)
-        known = known_methods(problem.kind, problem.sparse)
-        names = np.random.default_rng(seed).choice(known, 3, replace=False).tolist()
-        methods, metric = choose(problem, Options(methods=names, search=seed % 5 == 1))
-        workspace = write_workspace(folder / "out", problem, methods, metric=metric, seed=0, time_limit=60)
-    except OwnDataError as error:
-        return error
-    return table, problem, workspace
 
 
 def pickle_model(path, model):

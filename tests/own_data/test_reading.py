@@ -25,29 +25,22 @@ TABLE = pd.DataFrame(
 )
 
 
-def written(folder, kind):
-    path = folder / f"data.{kind}"
-    match kind:
-        case "csv" | "csv.gz" | "csv.bz2" | "csv.xz":
-            TABLE.to_csv(path, index=False)
-        case "txt":
-            TABLE.to_csv(path, index=False, sep=";")
-        case "tsv":
-            TABLE.to_csv(path, index=False, sep="\t")
-        case "parquet":
-            TABLE.to_parquet(path)
-        case "feather":
-            TABLE.to_feather(path)
-        case "xlsx":
-            TABLE.to_excel(path, index=False)
-    return path
+#: How a table is written into files of a kind, and with which options.
+WRITERS = {
+    **dict.fromkeys(("csv", "csv.gz", "csv.bz2", "csv.xz"), (TABLE.to_csv, {"index": False})),
+    "txt": (TABLE.to_csv, {"index": False, "sep": ";"}),
+    "tsv": (TABLE.to_csv, {"index": False, "sep": "\t"}),
+    "parquet": (TABLE.to_parquet, {}),
+    "feather": (TABLE.to_feather, {}),
+    "xlsx": (TABLE.to_excel, {"index": False}),
+}
 
 
-@pytest.mark.parametrize(
-    "kind", ["csv", "csv.gz", "csv.bz2", "csv.xz", "txt", "tsv", "parquet", "feather", "xlsx"]
-)
+@pytest.mark.parametrize("kind", WRITERS)
 def test_every_format_of_tables_gives_the_same_rows(tmp_path, kind):
-    table = read_user_file(written(tmp_path, kind), ["kind"])
+    path, (write, options) = tmp_path / f"data.{kind}", WRITERS[kind]
+    write(path, **options)
+    table = read_user_file(path, ["kind"])
     assert list(table.features.columns) == ["größe", "shop", "day"]
     assert table.targets["kind"].tolist() == TABLE["kind"].tolist()
     np.testing.assert_allclose(pd.to_numeric(table.features["größe"]), TABLE["größe"])
@@ -155,17 +148,11 @@ def test_sparse_rows_of_arff(tmp_path):
 
 
 def test_arff_as_other_programs_write_it(tmp_path):
-    lines = [
-        '@attribute day date "dd/MM/yyyy HH:mm"',
-        "@attribute\ta\treal",
-        "@attribute kind{x, y}",
-        "@data",
-    ]
+    day = '@attribute day date "dd/MM/yyyy HH:mm"'
+    lines = [day, "@attribute\ta\treal", "@attribute kind{x, y}", "@data"]
     table = arff(tmp_path, *lines, "01/03/2024 12:30\tNaN\tx", "'02/03/2024 00:00', 1e2, y")
-    assert table.features["day"].dt.strftime("%Y-%m-%d %H:%M").tolist() == [
-        "2024-03-01 12:30",
-        "2024-03-02 00:00",
-    ]
+    days = table.features["day"].dt.strftime("%Y-%m-%d %H:%M").tolist()
+    assert days == ["2024-03-01 12:30", "2024-03-02 00:00"]
     np.testing.assert_array_equal(table.features["a"], [np.nan, 100])
     assert table.targets["kind"].tolist() == ["x", "y"]
     blanks = arff(tmp_path, "@attribute a real", "@attribute kind {x,y}", "@data", "1   x", "2 y")
@@ -406,7 +393,8 @@ def test_rows_of_arrays_that_do_not_fit_each_other_are_one_sentence():
 
 
 def test_what_is_wrong_with_the_command_is_one_sentence(tmp_path):
-    path = written(tmp_path, "csv")
+    path = tmp_path / "data.csv"
+    TABLE.to_csv(path, index=False)
     for target, group, told in (
         ([], None, "name the column to predict"),
         (["kind", "kind"], None, "named twice"),

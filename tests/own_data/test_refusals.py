@@ -12,7 +12,6 @@ from eigenbench.own_data.files import read_table, read_user_file
 from eigenbench.own_data.problem import make_problem, split_by_time
 from eigenbench.own_data.table import OwnDataError, table_of
 from eigenbench.own_data.table_encoder import TableEncoder
-from eigenbench.own_data.target import infer_target
 from eigenbench.own_data.workspace import copy_suite, write_workspace
 
 X, Y = np.random.default_rng(0).normal(size=(20, 4)), [0, 1] * 10
@@ -30,11 +29,6 @@ def test_folds_beside_test_rows_and_the_exclusion_of_all_are_refused():
         make_problem(table_of("X", X, Y), table_of("X_test", X, Y), 3)
     with pytest.raises(OwnDataError, match="--exclude all"):
         chosen_methods("multiclass", False, exclude=["all"])
-
-
-def test_a_label_that_may_mean_missing_is_named():
-    found = infer_target(pd.DataFrame({"kind": ["a", "b", "NA"] * 4}))
-    assert "'NA' counts as a class: leave it empty if it means missing" in found.description
 
 
 def test_decimal_sign_and_kind_reach_the_column_of_time():

@@ -39,6 +39,7 @@ def test_a_search_tries_the_whole_grid_and_else_one_setting():
     )
     assert searched.methods["gem"]["grid"] == load_recipes()["gem"].grid
     assert (searched.settings, plain.settings) == (24, 1)
+    assert chosen_methods("multilabel", False, ["raw"], search=True).settings > 1, "also without rivals"
     assert "n_components" not in searched.methods["gem"]["steps"][1]["GEM"]
     assert "grid" not in plain.methods["gem"]
     assert plain.methods["gem"]["steps"][1]["GEM"] == {"n_components": 100, "gamma": 0.5}

@@ -30,6 +30,7 @@ def of(*values, **columns):
         ([*range(60)] * 3, False, "60 classes"),
         ([*"aabbbb", "c"], False, "single row"),
         (["a", "b", None] * 4, False, "4 rows without a target are left out"),
+        (["a", "b", "NA"] * 4, False, "'NA' counts as a class: leave it empty if it means missing"),
     ],
 )
 def test_classes(values, imbalanced, told):

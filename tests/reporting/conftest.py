@@ -1,7 +1,5 @@
 """A small record set in the shape that real runs have. Its numbers are made up for these tests."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import random
@@ -9,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from record_files import DATASETS, ENVIRONMENT, plan_of, write
+from record_files import DATASETS, ENVIRONMENT, plan_of, write_all
 from rich.console import Console
 
 from eigenbench.bench.records.record import Candidate, Confusion, Failure, ModelInfo, Record, Search
@@ -17,39 +15,28 @@ from eigenbench.bench.suites.suite import Suite
 from eigenbench.bench.suites.suite_file import load_suite
 
 ERRORS = {
-    ("mnist", "random"): 251,
-    ("mnist", "pca"): 158,
-    ("mnist", "gem"): 111,
-    ("mnist", "deep_gem"): 108,
-    ("digits", "identity"): 17,
-    ("digits", "random"): 11,
-    ("digits", "pca"): 9,
-    ("digits", "gem"): 6,
-    ("digits", "deep_gem"): 7,
+    "mnist": {"random": 251, "pca": 158, "gem": 111, "deep_gem": 108},
+    "digits": {"identity": 17, "random": 11, "pca": 9, "gem": 6, "deep_gem": 7},
 }
 DIMENSIONS = {"identity": 64, "random": 600, "pca": 240, "gem": 1_620, "deep_gem": 3_600}
 
-
 SUITE_PATH = Path(__file__).with_name("quick.yaml")
+#: The keys that the plan gives the runs of the suite.
 PLANNED = {
     (run.experiment, run.method, run.classifier, run.seed): run.key
     for run in plan_of(load_suite(SUITE_PATH)).runs
 }
 
 
-def run_key(*parts: object) -> str:
-    """Return the key that the plan gives a run of the suite, and some key for others."""
-    return PLANNED.get(parts) or hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
-
-
 def _record(experiment: str, method: str, classifier: str, seed: int, /, **changes: object) -> Record:
     """Make a finished run; the numbers depend on its name only."""
-    draw = random.Random(repr((experiment, method, classifier, seed)))
+    name = experiment, method, classifier, seed
+    draw = random.Random(repr(name))
     info = DATASETS[experiment]
-    wrong = ERRORS[experiment, method] + (draw.randint(-2, 3) if experiment == "digits" else 0)
+    wrong = ERRORS[experiment][method] + (draw.randint(-2, 3) if experiment == "digits" else 0)
     start = 1.4 if classifier != "LogisticRegression" else 0.9
     fields = {
-        "run_key": run_key(experiment, method, classifier, seed),
+        "run_key": PLANNED.get(name) or hashlib.sha256(repr(name).encode()).hexdigest()[:16],
         "suite": "quick",
         "experiment": experiment,
         "dataset": experiment,
@@ -87,19 +74,13 @@ def _record(experiment: str, method: str, classifier: str, seed: int, /, **chang
             ],
         }
     if experiment == "digits" and method == "gem":
-        fields["search"] = Search(
-            metric="error",
-            candidates=[
-                Candidate(
-                    params={"gem__gamma": gamma, "gem__top": top},
-                    status="failed" if (gamma, top) == (0.1, 5) else "ok",
-                    score=None if (gamma, top) == (0.1, 5) else 0.03 + gamma / 100 + top / 1_000,
-                )
-                for gamma in (0.1, 1.0)
-                for top in (2, 5)
-            ],
-            selected=0,
-        )
+        grid = [{"gem__gamma": gamma, "gem__top": top} for gamma in (0.1, 1.0) for top in (2, 5)]
+        scores = [0.03 + one["gem__gamma"] / 100 + one["gem__top"] / 1_000 for one in grid]
+        tried = [
+            Candidate(params=one, status="ok", score=score) for one, score in zip(grid, scores, strict=True)
+        ]
+        tried[1] = Candidate(params=grid[1], status="failed", score=None)
+        fields["search"] = Search(metric="error", candidates=tried, selected=0)
     return Record.model_validate({**fields, **changes})
 
 
@@ -141,17 +122,9 @@ def suite(suite_path: Path) -> Suite:
 
 
 @pytest.fixture(scope="session")
-def records(suite: Suite) -> list[Record]:
+def records() -> list[Record]:
     """Every run of the suite, but one that failed, three that were not run and one without a record."""
-    found = []
-    for name, experiment in suite.experiments.items():
-        for method in experiment.methods:
-            for classifier in experiment.classifiers:
-                for seed in experiment.seeds:
-                    changes = _trouble(name, method, classifier, seed)
-                    if changes is not None:
-                        found.append(_record(name, method, classifier, seed, **changes))
-    return found
+    return [_record(*name, **changes) for name in PLANNED if (changes := _trouble(*name)) is not None]
 
 
 def _trouble(experiment: str, method: str, classifier: str, seed: int) -> dict[str, object] | None:
@@ -159,10 +132,8 @@ def _trouble(experiment: str, method: str, classifier: str, seed: int) -> dict[s
         reason = "the download of digits was refused by every source"
         return _broken("not_run", Failure(stage="prepare", type="SourceError", message=reason))
     if (experiment, method, classifier, seed) == ("digits", "random", "LinearSVC", 1):
-        failure = Failure(
-            stage="train", type="MemoryError", message="needs 9 GB\nhas 6 GB", log="logs/train/ab12.log"
-        )
-        return _broken("failed", failure)
+        failure = {"type": "MemoryError", "message": "needs 9 GB\nhas 6 GB", "log": "logs/train/ab12.log"}
+        return _broken("failed", Failure(stage="train", **failure))
     if (experiment, method, classifier, seed) == ("digits", "identity", "LinearSVC", 2):
         return None
     return {}
@@ -185,6 +156,4 @@ def pipe(monkeypatch) -> Console:
 @pytest.fixture
 def results_dir(tmp_path: Path, few: list[Record]) -> Path:
     """A results folder with one file per record."""
-    for record in few:
-        write(tmp_path / "results", record)
-    return tmp_path / "results"
+    return write_all(tmp_path / "results", few)

@@ -1,7 +1,5 @@
 """A page as a browser reads it."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 VOID = {"meta", "br", "img", "hr", "input", "link", "col", "wbr"}

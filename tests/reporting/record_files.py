@@ -1,8 +1,7 @@
 """Records where the workflow puts them, what they were made by, and the plan of a suite."""
 
-from __future__ import annotations
-
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 
 from eigenbench.bench.jobs.plan import SuitePlan, plan_suite
@@ -42,6 +41,12 @@ def write(results_dir: Path, record: Record) -> Path:
     path = method / record.classifier / "record.json"
     write_record(path, record)
     return path
+
+
+def write_all(results_dir: Path, records: Iterable[Record]) -> Path:
+    for record in records:
+        write(results_dir, record)
+    return results_dir
 
 
 def plan_of(suite: Suite) -> SuitePlan:

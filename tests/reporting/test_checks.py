@@ -13,6 +13,7 @@ from eigenbench.reporting.replicates import RunGroup
 
 N_TEST = 360
 CLASSIFIER = "LogisticRegression"
+CLASSIFIERS = {CLASSIFIER: {}, "DummyClassifier": {"methods": ["identity"]}}
 
 
 def spec(**changes):
@@ -20,7 +21,7 @@ def spec(**changes):
         {
             "dataset": "digits",
             "methods": {"gem": {}, "pca": {}, "identity": {}},
-            "classifiers": {CLASSIFIER: {}, "DummyClassifier": {"methods": ["identity"]}},
+            "classifiers": CLASSIFIERS,
             "seeds": [0, 1, 2, 3, 4],
             **changes,
         }
@@ -95,13 +96,10 @@ def test_permuted_labels_that_give_guesses_are_no_finding(group):
 
 
 def test_a_guess_is_no_leak_where_the_most_frequent_class_is_rare_among_test_rows(group):
-    given = spec(
-        permute_labels=True, classifiers={CLASSIFIER: {}, "DummyClassifier": {"methods": ["identity"]}}
-    )
     rare = group("identity", [355] * 5, classifier="DummyClassifier", draw=3)
     guesses = group("gem", [324, 320, 327, 330, 322])
     records = tuple(record.model_copy(update={"confusion": None}) for record in guesses.records)
-    assert check_results(given, [RunGroup("gem", CLASSIFIER, records, 5), rare]) == []
+    assert check_results(spec(permute_labels=True), [RunGroup("gem", CLASSIFIER, records, 5), rare]) == []
 
 
 def test_clusters_with_a_right_name_by_chance_are_no_leak(group):
@@ -121,12 +119,7 @@ def test_clusters_with_a_right_name_by_chance_are_no_leak(group):
     [
         ("guessing", [323, 326, 324, 322, 325], {}, {}),
         ("leak", [20, 22, 19, 24, 21], {}, {"permute_labels": True}),
-        (
-            "one_class",
-            CLEAN,
-            {"single": True},
-            {"silence": {"guessing": "it is planted", "identical": "too"}},
-        ),
+        ("one_class", CLEAN, {"single": True}, {"silence": {"guessing": "planted", "identical": "too"}}),
         ("identical", [30, 33, 28, 31, 35], {"draw": 2}, {}),
         ("outlying_seed", [20, 22, 150, 24, 21], {}, {}),
         ("slow_search", CLEAN, {"search": search([0.1, 1.0, 10.0], 1.0), "search_seconds": 1e5}, {}),
@@ -160,9 +153,7 @@ def test_scores_lie_between_guessing_and_the_best(clean):
 
 def test_with_a_bayes_rule_it_is_the_ceiling(clean, group):
     rule = {"params": {"centers": [[0.0]]}, "methods": ["identity"]}
-    given = spec(
-        classifiers={CLASSIFIER: {}, "DummyClassifier": {"methods": ["identity"]}, "BayesRule": rule}
-    )
+    given = spec(classifiers=CLASSIFIERS | {"BayesRule": rule})
     groups = [*clean, group("identity", [27] * 5, classifier="BayesRule", draw=4)]
     scores = scaled_scores(given, groups)
     assert scores["identity + DummyClassifier"] == 0

@@ -1,7 +1,5 @@
 """Display names: distinct within every experiment of the suites, and in words for names of one's own."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """Small SVG: what is drawn stays, and each identifier that is referred to is there once."""
 
-from __future__ import annotations
-
 import re
 from xml.etree import ElementTree
 

@@ -1,7 +1,5 @@
 """Pictures of exhibits: what is in them can be read back, and unusual ones are no error."""
 
-from __future__ import annotations
-
 import base64
 import io
 import re

@@ -1,7 +1,5 @@
 """What `eigenbench export` writes: tables that LaTeX, Markdown and spreadsheets read, figures as files."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
@@ -45,18 +43,9 @@ def test_each_table_and_figure_is_a_file_in_each_format(export, tmp_path):
     names = export()
     assert names == sorted(path.name for path in (tmp_path / "out").iterdir())
     tables = {"quick-published", "quick-mnist-leaderboard", "quick-digits-leaderboard"}
-    figures = {
-        f"quick-mnist-{what}"
-        for what in (
-            "forest",
-            "time",
-            "dimension",
-            "curve-1-loss-curve",
-            "curve-2-validation-curve",
-            "confusion-1",
-            "confusion-2",
-        )
-    }
+    drawn = ("forest", "time", "dimension", "confusion-1", "confusion-2")
+    curves = ("curve-1-loss-curve", "curve-2-validation-curve")
+    figures = {f"quick-mnist-{what}" for what in drawn + curves}
     expected = {f"{name}.{ending}" for name in tables for ending in ("tex", "md", "csv")}
     expected |= {f"{name}.{ending}" for name in figures for ending in ("svg", "png", "pdf")}
     assert set(names) == expected | {"figures.md"}
@@ -69,14 +58,9 @@ def test_each_table_and_figure_is_a_file_in_each_format(export, tmp_path):
 
 def test_the_numbers_are_those_of_the_report(export, tmp_path, suite, suite_path, few, results_dir):
     export(figures=["svg"])
-    render(
-        [plan_of(suite)],
-        few,
-        reports_dir=tmp_path / "r",
-        suite_paths={"quick": suite_path},
-        results_dir=results_dir,
-    )
     out, report = tmp_path / "out", tmp_path / "r"
+    places = {"reports_dir": report, "results_dir": results_dir, "suite_paths": {"quick": suite_path}}
+    render([plan_of(suite)], few, **places)
     assert (out / "quick-published.csv").read_bytes() == (report / "comparison.csv").read_bytes()
     boards = [(out / f"quick-{name}-leaderboard.csv").read_text() for name in ("mnist", "digits")]
     assert boards[0] + boards[1].partition("\n")[2] == (report / "leaderboard.csv").read_text()

@@ -1,7 +1,5 @@
 """Charts of many methods, where the best are named and all can be found by pointer; forest plots."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 from string import ascii_lowercase
@@ -33,17 +31,13 @@ def groups_of(names, records, seconds) -> list[RunGroup]:
     return found
 
 
-def svg_of(groups):
-    drawing = error_against(groups, "test_error", lambda record: record.fit_seconds, "time (s)", front=True)
-    return ElementTree.fromstring(drawing.svg("key"))
-
-
 def test_of_sixty_methods_the_front_is_named_and_every_point_says_its_name(records):
     seconds = [1.0, 2.0] + [3.0] * (len(NAMES) - 2)
     groups = groups_of(NAMES, records, seconds)
     worse = groups[2].records[0].model_copy(update={"metrics": {"test_error": 0.9}})
     groups[2:] = [RunGroup(one.method, "any", (worse,), 1) for one in groups[2:]]
-    root = svg_of(groups)
+    drawing = error_against(groups, "test_error", lambda record: record.fit_seconds, "time (s)", front=True)
+    root = ElementTree.fromstring(drawing.svg("key"))
     assert {one.attrib["data-method"] for one in root.iter() if one.find("{*}title") is not None} == {
         name.capitalize() for name in NAMES
     }

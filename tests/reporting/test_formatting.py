@@ -1,7 +1,5 @@
 """How metrics are named, scaled and compared."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

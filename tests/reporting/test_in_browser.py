@@ -1,7 +1,5 @@
 """The page in a real browser: sorting, filtering, hover, narrow, dark, printed, without scripts, by axe."""
 
-from __future__ import annotations
-
 import csv
 import re
 
@@ -37,6 +35,11 @@ def visit(browser, address):
         page.close()
 
 
+@pytest.fixture
+def page(visit):
+    return visit()
+
+
 def column(table, place: int) -> list[str]:
     cells = table.locator(f"tbody tr > :nth-child({place})").all_inner_texts()
     return [cell.split("\n")[0].strip() for cell in cells]
@@ -55,8 +58,7 @@ def test_it_asks_for_nothing_and_reports_no_error(browser, address):
     page.close()
 
 
-def test_headings_sort_by_mouse_and_keyboard(visit):
-    page = visit()
+def test_headings_sort_by_mouse_and_keyboard(page):
     table = page.locator(BOARD).nth(1)
     table.scroll_into_view_if_needed()
     before = column(table, 2)
@@ -81,8 +83,7 @@ def test_headings_sort_by_mouse_and_keyboard(visit):
     assert table.locator("[aria-sort]").count() == 1
 
 
-def test_published_numbers_stay_under_their_source(visit):
-    page = visit()
+def test_published_numbers_stay_under_their_source(page):
     table = page.locator("table:has(th[scope=rowgroup])").first
     heads = table.locator("th[scope=rowgroup]").all_inner_texts()
     table.locator("thead button").nth(2).click()
@@ -94,8 +95,7 @@ def test_published_numbers_stay_under_their_source(visit):
     assert table.locator("th[scope=rowgroup]").all_inner_texts() == heads
 
 
-def test_one_filter_for_tables_and_charts(visit):
-    page = visit()
+def test_one_filter_for_tables_and_charts(page):
     rows = page.locator("tr[data-method]:visible")
     n_before = rows.count()
     page.get_by_label("Show only methods").fill("pca, random")
@@ -110,8 +110,7 @@ def test_one_filter_for_tables_and_charts(visit):
     assert dim.count() == 0
 
 
-def test_the_filter_finds_a_whole_name_alone_and_stands_in_the_address(visit, browser):
-    page = visit()
+def test_the_filter_finds_a_whole_name_alone_and_stands_in_the_address(page, browser):
     rows = page.locator("tr[data-method]:visible")
     page.get_by_label("Show only methods").fill("gem")
     assert {row.get_attribute("data-method") for row in rows.all()} == {"GEM"}
@@ -129,8 +128,7 @@ def test_the_filter_finds_a_whole_name_alone_and_stands_in_the_address(visit, br
     again.close()
 
 
-def test_columns_are_chosen_and_saved_as_shown(visit):
-    page = visit()
+def test_columns_are_chosen_and_saved_as_shown(page):
     board = page.locator(BOARD).nth(1)
     tools = page.locator(f"div:has(> {BOARD}) + .tools").nth(1)
     assert board.locator("thead th:visible").count() == 6
@@ -146,8 +144,7 @@ def test_columns_are_chosen_and_saved_as_shown(visit):
     assert {row[1].partition(" + ")[0] for row in rows[1:]} == {"GEM"}
 
 
-def test_a_command_is_copied(visit):
-    page = visit()
+def test_a_command_is_copied(page):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.locator("summary", has_text="Every run").first.click()
     page.locator("td.command button").first.click()
@@ -174,8 +171,7 @@ def test_the_names_of_a_forest_plot_are_large_enough_on_a_phone_and_inside(visit
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"] for box in boxes)
 
 
-def test_paper_shows_what_is_folded(visit):
-    page = visit()
+def test_paper_shows_what_is_folded(page):
     folded = page.locator("details:not(.columns, [open])")
     n_folded = folded.count()
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -190,8 +186,7 @@ def test_the_first_chart_is_on_the_first_screen(visit):
     assert box["y"] + box["height"] < 900
 
 
-def test_keys_and_touch_read_the_values_of_a_chart(visit):
-    page = visit()
+def test_keys_and_touch_read_the_values_of_a_chart(page):
     chart = page.locator("figure > [role=img]:has([data-method])").first
     said = page.locator("figure:has([data-method]) > .said").first
     titles = chart.locator("[data-method] > title").all_text_contents()
@@ -218,8 +213,7 @@ def test_without_scripts_everything_is_there(visit):
     assert page.locator(BOARD).first.is_visible()
 
 
-def test_a_link_opens_what_is_folded(visit):
-    page = visit()
+def test_a_link_opens_what_is_folded(page):
     line = page.locator("table[data-name=experiments] tr", has_text="Digits")
     line.get_by_role("link").nth(1).click()
     assert page.locator("tr:target td.command").is_visible(), "the best method leads to its command"

@@ -1,7 +1,5 @@
 """Leaderboards: order, ties, what they rest on, and what is missing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -34,23 +32,12 @@ def store(tmp_path: Path, make_record):
     """Return the function that writes a run with its predictions, the first rows wrong, and its record."""
     records = []
 
-    def write_run(
-        method,
-        seed,
-        n_wrong,
-        *,
-        drawn=True,
-        groups=None,
-        folder=tmp_path,
-        experiment="digits",
-        classifier=CLASSIFIER,
-        **changes,
-    ):
+    def write_run(method, seed, n_wrong, *, drawn=True, groups=None, folder=tmp_path, **changes):
         rows = np.random.default_rng(seed).permutation(1797)[:N_TEST]
         # Easy rows have large numbers: who errs less errs on a part of the same rows.
         wrong = np.argsort(np.argsort(rows)) < n_wrong
         metrics = {"test_error": n_wrong / N_TEST, "test_errors": float(n_wrong)}
-        record = make_record(experiment, method, classifier, seed, **{"metrics": metrics, **changes})
+        record = make_record("digits", method, CLASSIFIER, seed, **{"metrics": metrics, **changes})
         truth = np.arange(N_TEST) % 10
         arrays = {"truth": truth, "predicted": np.where(wrong, (truth + 1) % 10, truth)}
         path = write(folder, record).with_name("predictions.npz")
@@ -64,12 +51,12 @@ def store(tmp_path: Path, make_record):
     return write_run
 
 
-def board_of(suite, store, tmp_path, experiment="digits"):
-    return leaderboard(plan_of(suite), experiment, store.records, tmp_path)
+def board_of(suite, store, tmp_path):
+    return leaderboard(plan_of(suite), "digits", store.records, tmp_path)
 
 
-def of_method(board, method, classifier=CLASSIFIER):
-    return board[(board["method"] == method) & (board["classifier"] == classifier)].iloc[0]
+def of_method(board, method):
+    return board[(board["method"] == method) & (board["classifier"] == CLASSIFIER)].iloc[0]
 
 
 @pytest.fixture
@@ -179,20 +166,12 @@ def test_gemm_equivalents_need_a_measured_rate(suite, store, tmp_path, make_reco
 
 
 def test_a_curve_has_a_leaderboard_at_each_size_and_names_the_failures(make_record):
-    given = {
-        "dataset": "digits",
-        "protocol": "learning_curve",
-        "train_rows": [60, 1000],
-        "methods": {"gem": None},
-    }
+    curve = {"protocol": "learning_curve", "train_rows": [60, 1000]}
+    given = {"dataset": "digits", "methods": {"gem": None}, **curve}
     suite = Suite.model_validate({"name": "quick", "title": "t", "experiments": {"digits": given}})
-    record = make_record("digits", "gem", "none", 0).model_copy(
-        update={
-            "metrics": {"test_error_at_60": 0.2, "failed_at_1000": 1.0},
-            "warnings": ["no result at 1,000: no solution"],
-            "search_seconds": 2.0,
-        }
-    )
+    measured = {"metrics": {"test_error_at_60": 0.2, "failed_at_1000": 1.0}, "search_seconds": 2.0}
+    warnings = ["no result at 1,000: no solution"]
+    record = make_record("digits", "gem", "none", 0, warnings=warnings, **measured)
     groups = group_runs([plan_of(suite)], [record])
     boards = [*leaderboards([suite], groups).values(), *boards_at_sizes([suite], groups)]
     assert [board["train_rows"].tolist() for board in boards] == [[1000], [60]]

@@ -1,7 +1,5 @@
 """The command of the report rule, on record files."""
 
-from __future__ import annotations
-
 import re
 import shutil
 

@@ -1,7 +1,5 @@
 """Experiments with a protocol: on the page, in the terminal, and in the tables of both."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 import re
@@ -48,12 +46,9 @@ def runs(make_record, broken):
             curve = [(size, level / size * draw.uniform(0.9, 1.1)) for size in SIZES]
             metrics = {f"kernel_mse_at_{size}": value for size, value in curve}
             metrics |= {f"effective_rank_at_{size}": size / level for size in SIZES}
+            measured = {"metrics": metrics, "curves": {"kernel_mse": curve}, "fit_seconds": 2.5}
             if (method, seed) != ("sketch", 2):
-                found.append(
-                    record(
-                        "kernel", method, seed, metrics=metrics, curves={"kernel_mse": curve}, fit_seconds=2.5
-                    )
-                )
+                found.append(record("kernel", method, seed, **measured))
         failure = Failure(stage="measure", type="ValueError", message="odd", log="logs/measure/1.log")
         found.append(record("kernel", "broken", seed, **broken("failed", failure)))
         found.append(record("transfer", "raw", seed, metrics={"nn_error": 0.55}))
@@ -70,15 +65,10 @@ def exhibits(seed):
     ]
 
 
-def build(suite, records, folder) -> str:
-    return render([plan_of(suite)], records, reports_dir=folder, suite_paths={suite.name: PATH}).read_text(
-        "utf-8"
-    )
-
-
 @pytest.fixture(scope="module")
 def text(measured, runs, tmp_path_factory):
-    return build(measured, runs, tmp_path_factory.mktemp("reports"))
+    places = {"reports_dir": tmp_path_factory.mktemp("reports"), "suite_paths": {"measured": PATH}}
+    return render([plan_of(measured)], runs, **places).read_text("utf-8")
 
 
 @pytest.fixture(scope="module")

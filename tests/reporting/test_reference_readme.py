@@ -1,7 +1,5 @@
 """What README.md and reports/reference/README.md quote stands in the reference results."""
 
-from __future__ import annotations
-
 import csv
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The verdicts on all published numbers: what is committed follows from suites and reference results."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The page: whole, self-contained, safe, the same each time, and written all or nothing."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import hashlib
@@ -37,12 +35,9 @@ def content(folder):
 
 @pytest.fixture
 def build(tmp_path, suite, suite_path, records):
-    def build(name="reports", chosen=records, **options) -> str:
-        options = {"suite_paths": {"quick": suite_path}, **options}
-        shown = options.pop("shown", suite)
-        return render([plan_of(shown)], chosen, reports_dir=tmp_path / name, **options).read_text(
-            encoding="utf-8"
-        )
+    def build(chosen=records, shown=suite, **options) -> str:
+        places = {"reports_dir": tmp_path / "reports", "suite_paths": {"quick": suite_path}}
+        return render([plan_of(shown)], chosen, **places, **options).read_text(encoding="utf-8")
 
     return build
 

@@ -1,7 +1,5 @@
 """Mean curves over seeds."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -13,16 +11,11 @@ from eigenbench.reporting.size_curves import curve_label, mean_curves
 @pytest.fixture
 def group(make_record):
     def group(method, curves, *, name="kernel_mse", colour=0, **changes):
-        records = [
-            make_record("mnist", "pca", "none", seed).model_copy(
-                update={
-                    "curves": {name: curve},
-                    "metrics": {f"kernel_mse_at_{step}": value for step, value in curve},
-                    **changes,
-                }
-            )
-            for seed, curve in enumerate(curves)
-        ]
+        records = []
+        for seed, curve in enumerate(curves):
+            metrics = {f"kernel_mse_at_{step}": value for step, value in curve}
+            fields = {"curves": {name: curve}, "metrics": metrics, **changes}
+            records.append(make_record("mnist", "pca", "none", seed).model_copy(update=fields))
         return RunGroup(method, "none", tuple(records), len(records), colour=colour)
 
     return group
@@ -84,7 +77,7 @@ def test_learning_curves_have_the_ratio_to_the_best_rival_below(group):
     assert "Ratio to the best rival" not in texts(mean_curves(groups[:1], name).svg("k"))
 
 
-def test_a_size_that_failed_is_a_gap_with_a_mark(group, make_record):
+def test_a_size_that_failed_is_a_gap_with_a_mark(group):
     name = "test_error_by_training_rows"
     whole = group("a", [line(1.0)], name=name)
     failing = group("b", [[(512, 0.1), (4096, 0.01)]], name=name, metrics={"failed_at_1024": 1.0})

@@ -1,7 +1,5 @@
 """Methods over the datasets of a suite: what is compared, what is refused, and what is written."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -27,14 +25,11 @@ DATASETS = ("digits", "mnist", "covtype", "usps", "a9a", "letter")
 METHODS = {"gem": 0.05, "pca": 0.10, "random": 0.20}
 
 
-@pytest.fixture
-def make_suite():
-    def make(datasets=DATASETS, headline="test_error"):
-        experiment = {"methods": {name: {} for name in METHODS}, "classifiers": ["LinearSVC"]}
-        experiments = {name: {"dataset": name, "headline": headline, **experiment} for name in datasets}
-        return Suite.model_validate({"name": "many", "title": "Many", "experiments": experiments})
-
-    return make
+def suite_of(datasets=DATASETS):
+    methods = {name: {} for name in METHODS}
+    experiment = {"headline": "test_error", "methods": methods, "classifiers": ["LinearSVC"]}
+    experiments = {name: {"dataset": name, **experiment} for name in datasets}
+    return Suite.model_validate({"name": "many", "title": "Many", "experiments": experiments})
 
 
 @pytest.fixture
@@ -45,15 +40,9 @@ def runs(make_record):
         found = []
         for place, (name, spec) in enumerate(suite.experiments.items()):
             for method, error in METHODS.items():
-                fields = {
-                    "suite": "many",
-                    "experiment": name,
-                    "dataset": spec.dataset,
-                    "method": method,
-                    "fit_seconds": 10 * error,
-                    "train_seconds": 0.0,
-                    "metrics": {"test_error": error + place / 1000, "test_errors": 1.0},
-                }
+                fields = {"suite": "many", "experiment": name, "dataset": spec.dataset, "method": method}
+                fields |= {"fit_seconds": 10 * error, "train_seconds": 0.0}
+                fields |= {"metrics": {"test_error": error + place / 1000, "test_errors": 1.0}}
                 found.append(template.model_copy(update=fields | changes.get(f"{name}_{method}", {})))
         return found
 
@@ -76,8 +65,8 @@ def compared(suite, records):
     return found
 
 
-def test_ranks_wins_and_the_front(make_suite, runs):
-    suite = make_suite()
+def test_ranks_wins_and_the_front(runs):
+    suite = suite_of()
     found = compared(suite, runs(suite))
     assert found.refusal == ""
     assert found.ranks["mean_rank"].to_dict() == {
@@ -93,8 +82,8 @@ def test_ranks_wins_and_the_front(make_suite, runs):
     assert pair["p_value"] == pytest.approx(2 / 2**6)
 
 
-def test_a_failed_run_ranks_last_and_is_counted(make_suite, runs):
-    suite = make_suite()
+def test_a_failed_run_ranks_last_and_is_counted(runs):
+    suite = suite_of()
     failure = Failure(stage="train", type="MemoryError", message="needs 9 GB")
     broken = {"status": "failed", "failure": failure, "metrics": {}}
     found = compared(suite, runs(suite, usps_gem=broken))
@@ -102,22 +91,22 @@ def test_a_failed_run_ranks_last_and_is_counted(make_suite, runs):
     assert found.ranks.loc["gem + LinearSVC", "n_failed"] == 1
 
 
-def test_an_incomplete_table_is_refused(make_suite, runs):
-    suite = make_suite()
+def test_an_incomplete_table_is_refused(runs):
+    suite = suite_of()
     found = compared(suite, runs(suite)[:-1])
     assert "incomplete" in found.refusal
     assert ranks_csv([found]).count("\n") == pairs_csv([found]).count("\n") == 1
 
 
-def test_few_datasets_are_refused_and_one_makes_no_comparison(make_suite, runs):
-    suite = make_suite(DATASETS[:4])
+def test_few_datasets_are_refused_and_one_makes_no_comparison(runs):
+    suite = suite_of(DATASETS[:4])
     assert compared(suite, runs(suite)).refusal.startswith("4 datasets are too few")
-    alone = make_suite(DATASETS[:1])
+    alone = suite_of(DATASETS[:1])
     assert suite_ranks(alone, group_runs([plan_of(alone)], runs(alone))) == []
 
 
-def test_a_dataset_without_any_result_is_left_out_and_named(make_suite, runs):
-    suite = make_suite()
+def test_a_dataset_without_any_result_is_left_out_and_named(runs):
+    suite = suite_of()
     gone = {"status": "not_run", "metrics": {}}
     found = compared(suite, runs(suite, **{f"a9a_{method}": gone for method in METHODS}))
     assert found.without_result == ("a9a",)
@@ -125,8 +114,8 @@ def test_a_dataset_without_any_result_is_left_out_and_named(make_suite, runs):
     assert found.refusal == ""
 
 
-def test_the_tables_and_the_page_have_everything(make_suite, runs, report):
-    suite = make_suite()
+def test_the_tables_and_the_page_have_everything(runs, report):
+    suite = suite_of()
     page = report(suite, runs(suite))
     ranks, pairs = (
         list(csv.DictReader(io.StringIO(page.with_name(name).read_text("utf-8"))))
@@ -147,18 +136,18 @@ def test_the_tables_and_the_page_have_everything(make_suite, runs, report):
     assert re.search(r"find a ratio of errors of 1\.\d\d with a probability of 80 %", words)
 
 
-def test_experiments_of_other_methods_each_make_no_section(make_suite, runs, report):
-    given = make_suite(("digits", "mnist")).model_dump(exclude_unset=True)
+def test_experiments_of_other_methods_each_make_no_section(runs, report):
+    given = suite_of(("digits", "mnist")).model_dump(exclude_unset=True)
     given["experiments"]["mnist"]["methods"] = {"other": {}}
     suite = Suite.model_validate(given)
-    records = [one for one in runs(make_suite(("digits", "mnist"))) if one.experiment == "digits"]
+    records = [one for one in runs(suite_of(("digits", "mnist"))) if one.experiment == "digits"]
     text = report(suite, records).read_text(encoding="utf-8")
     assert "All datasets" not in text, "nothing to say"
     assert "without any result" not in text
 
 
-def test_ranks_and_ratios_follow_the_filter(make_suite, runs, report, browser):
-    suite = make_suite()
+def test_ranks_and_ratios_follow_the_filter(runs, report, browser):
+    suite = suite_of()
     page = browser.new_page()
     page.goto(report(suite, runs(suite)).as_uri())
     rows = page.locator("table.heat tbody tr:visible")
@@ -195,7 +184,7 @@ def test_conclusions_follow_from_intervals_in_every_committed_comparison(path):
         assert pairs["p_holm"].notna().eq(can_be_significant).all()
 
 
-def test_a_best_error_of_zero_counts_as_half_of_the_smallest_positive(make_suite, runs):
-    suite = make_suite()
+def test_a_best_error_of_zero_counts_as_half_of_the_smallest_positive(runs):
+    suite = suite_of()
     found = compared(suite, runs(suite, digits_gem={"metrics": {"test_error": 0.0}}))
     assert found.ratios["digits"].tolist() == pytest.approx([1.0, 2.0, 4.0])

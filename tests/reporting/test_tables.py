@@ -1,7 +1,5 @@
 """results.csv and comparison.csv: columns, rows, order."""
 
-from __future__ import annotations
-
 import csv
 import io
 

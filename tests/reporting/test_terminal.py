@@ -1,7 +1,5 @@
 """The tables in the terminal: 80 columns, no colour codes in a pipe, nothing lost."""
 
-from __future__ import annotations
-
 import io
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The edges of the verdict rules, in both directions."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

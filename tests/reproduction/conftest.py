@@ -1,12 +1,9 @@
 """A small suite, its records and a reference made from them. The numbers are made up for these tests."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from record_files import DATASETS, ENVIRONMENT, plan_of, write
+from record_files import DATASETS, ENVIRONMENT, plan_of
 
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.suites.suite import Suite
@@ -59,15 +56,3 @@ def reference_dir(tmp_path: Path, records: list[Record]) -> Path:
     folder.mkdir()
     (folder / "results.csv").write_text(results_csv(records))
     return folder
-
-
-@pytest.fixture
-def write_all(tmp_path: Path) -> Callable[..., Path]:
-    """Return the function that writes records into the results folder."""
-
-    def write_all(records: list[Record]) -> Path:
-        for record in records:
-            write(tmp_path / "results", record)
-        return tmp_path / "results"
-
-    return write_all

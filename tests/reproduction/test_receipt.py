@@ -1,9 +1,7 @@
 """Receipts: sealed files of one schema, counted by machine."""
 
-from __future__ import annotations
-
 import pytest
-from record_files import plan_of
+from record_files import plan_of, write_all
 
 from eigenbench.bench.records.sealed_json import write_sealed
 from eigenbench.reproduction.receipt import (
@@ -21,8 +19,9 @@ pytestmark = pytest.mark.workflow
 
 
 @pytest.fixture
-def receipt(suite, records, reference_dir, write_all) -> Receipt:
-    return compare_with_reference(plan_of(suite), write_all(records), load_reference("small", reference_dir))
+def receipt(suite, records, reference_dir, tmp_path) -> Receipt:
+    results = write_all(tmp_path / "results", records)
+    return compare_with_reference(plan_of(suite), results, load_reference("small", reference_dir))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """What ``eigenbench verify`` prints of a receipt: short, and each verdict with its reason."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 
@@ -80,15 +78,9 @@ def test_runs_without_a_comparison_stand_in_one_line_for_each_reason():
 
 
 def test_digests_of_code_are_counted_other_causes_written_out():
-    runs = [
-        run(
-            seed,
-            "different",
-            "beyond noise",
-            (f"code: {seed}, 9 in the reference", "threads: 2, 1 in the reference"),
-        )
-        for seed in range(3)
-    ]
+    threads = "threads: 2, 1 in the reference"
+    causes = [(f"code: {seed}, 9 in the reference", threads) for seed in range(3)]
+    runs = [run(seed, "different", "beyond noise", one) for seed, one in enumerate(causes)]
     lines = [line.strip() for line in printed(*runs)]
-    assert "3 runs  threads: 2, 1 in the reference" in lines
+    assert f"3 runs  {threads}" in lines
     assert "3 runs  code: 3 differences: see the receipt" in lines

@@ -1,12 +1,10 @@
 """What is identical, within noise, different or missing, and why."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 import pytest
-from record_files import plan_of
+from record_files import plan_of, write, write_all
 from scipy.stats import t
 
 from eigenbench.bench.records.record import Confusion, Failure
@@ -21,11 +19,10 @@ def changed(record, **metrics):
 
 
 @pytest.fixture
-def compare(suite, reference_dir, write_all):
+def compare(suite, reference_dir, tmp_path):
     def comparing(records, receipts=()) -> Receipt:
-        return compare_with_reference(
-            plan_of(suite), write_all(records), load_reference("small", reference_dir), receipts
-        )
+        results, reference = write_all(tmp_path / "results", records), load_reference("small", reference_dir)
+        return compare_with_reference(plan_of(suite), results, reference, receipts)
 
     return comparing
 
@@ -69,16 +66,16 @@ def test_one_seed_has_the_noise_of_rows_alone(compare, records):
     assert not far.holds
 
 
-def test_the_log_loss_has_the_noise_of_the_stored_probabilities(compare, records, reference_dir, write_all):
+def test_the_log_loss_has_the_noise_of_the_stored_probabilities(compare, records, reference_dir, tmp_path):
     *others, gem = records
     (reference_dir / "results.csv").write_text(results_csv([*others, changed(gem, test_log_loss=0.1)]))
     probability = np.random.default_rng(0).uniform(0.5, 1, 450).astype(np.float32)
     half_width = 1.959964 * math.sqrt(2 / 450) * np.std(-np.log(probability.astype(float)), ddof=1)
     for moved, verdict in ((0.99 * half_width, "within noise"), (1.01 * half_width, "different")):
-        results = write_all([changed(gem, test_log_loss=0.1 + moved)])
-        folder = results / "small" / "digits" / "gem" / "seed-0" / gem.classifier
-        np.savez(folder / "predictions.npz", probability=probability)
-        run = compare([*others, changed(gem, test_log_loss=0.1 + moved)]).runs[-1]
+        here = changed(gem, test_log_loss=0.1 + moved)
+        path = write(tmp_path / "results", here)
+        np.savez(path.with_name("predictions.npz"), probability=probability)
+        run = compare([*others, here]).runs[-1]
         assert run.values["test_log_loss"].verdict == verdict
 
 
@@ -133,9 +130,8 @@ def test_runs_that_this_machine_could_not_make_are_no_difference(compare, record
     assert receipt.holds
 
 
-def test_a_record_that_was_changed_is_missing(compare, records, write_all):
-    results = write_all(records)
-    path = next(results.glob("**/gem/**/record.json"))
+def test_a_record_that_was_changed_is_missing(compare, records, tmp_path):
+    path = write(tmp_path / "results", records[-1])
     path.write_bytes(path.read_bytes().replace(b'"test_errors": 9.0', b'"test_errors": 8.0'))
     run = compare(records[:-1]).runs[-1]
     assert run.verdict == "missing"

@@ -1,7 +1,5 @@
 """The view of a run, fed with the events that Snakemake sends."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging
@@ -16,6 +14,9 @@ from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 import snakemake_logger_plugin_eigenbench as plugin
 from snakemake_logger_plugin_eigenbench import View
 from snakemake_logger_plugin_eigenbench.job_progress import Job, JobProgress
+
+#: Options for what Snakemake itself shows.
+DETAILS = ("dryrun", "verbose", "printshellcmds", "debug_dag")
 
 
 class Clock:
@@ -39,15 +40,8 @@ def progress(clock):
 def handler(monkeypatch):
     """The plugin as Snakemake makes it, printing into a text."""
     monkeypatch.delenv("EIGENBENCH_WATCHED", raising=False)
-    settings = SimpleNamespace(
-        dryrun=False,
-        verbose=False,
-        printshellcmds=False,
-        debug_dag=False,
-        stdout=True,
-        nocolor=True,
-        quiet=set(),
-    )
+    options = dict.fromkeys(DETAILS, False)
+    settings = SimpleNamespace(**options, stdout=True, nocolor=True, quiet=set())
     made = LoggerPluginRegistry().get_plugin("eigenbench").log_handler(settings, None)
     made.text = io.StringIO()
     made.view.console = Console(file=made.text, width=200)
@@ -61,14 +55,8 @@ def send(handler, event=None, message=None, level=logging.INFO, **fields):
 
 
 def job_info(jobid, text="train tiny/grid/gem", shellcmd="exec python", log=(), output=()):
-    return {
-        "jobid": jobid,
-        "rule_msg": text,
-        "rule_name": "train",
-        "shellcmd": shellcmd,
-        "log": list(log),
-        "output": list(output),
-    }
+    names = {"jobid": jobid, "rule_msg": text, "rule_name": "train"}
+    return names | {"shellcmd": shellcmd, "log": list(log), "output": list(output)}
 
 
 def test_a_run_is_a_line_for_each_job_without_the_chatter(handler):
@@ -121,11 +109,8 @@ def test_runs_without_result_in_a_job_that_went_well_are_told_too(handler, tmp_p
         tried = [{"status": "failed" if path == paths[-1] else "ok"}, {"status": "ok"}]
         search = {"search": {"candidates": tried}} if status == "ok" else {}
         path.write_text(json.dumps({"status": status, "failure": why} | search))
-    send(
-        handler,
-        LogEvent.JOB_INFO,
-        **job_info(1, output=map(str, [*paths, tmp_path / "absent" / "record.json"])),
-    )
+    outputs = map(str, [*paths, tmp_path / "absent" / "record.json"])
+    send(handler, LogEvent.JOB_INFO, **job_info(1, output=outputs))
     send(handler, LogEvent.JOB_FINISHED, job_id=1)
     assert handler.text.getvalue().splitlines()[2:] == [
         f"failed: ValueError: gamma is negative ({tmp_path}/seed-0 and 1 more)",
@@ -138,11 +123,8 @@ def test_errors_warnings_and_an_end_without_work_are_shown(handler):
     send(handler, None, "Nothing to be done (all requested files are present and up to date).")
     send(handler, LogEvent.ERROR, "WorkflowError: [no suite]", logging.ERROR)
     send(handler, None, "the clock went back", logging.WARNING)
-    assert [line.split()[0] for line in handler.text.getvalue().splitlines()] == [
-        "Nothing",
-        "WorkflowError:",
-        "the",
-    ]
+    first_words = [line.split()[0] for line in handler.text.getvalue().splitlines()]
+    assert first_words == ["Nothing", "WorkflowError:", "the"]
 
 
 def test_text_that_cannot_be_shown_does_not_end_a_run(handler, capsys):
@@ -151,7 +133,7 @@ def test_text_that_cannot_be_shown_does_not_end_a_run(handler, capsys):
     assert "UnicodeEncodeError" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", ["dryrun", "verbose", "printshellcmds", "debug_dag"])
+@pytest.mark.parametrize("option", DETAILS)
 def test_who_asks_for_details_sees_what_snakemake_shows(handler, option, capsys):
     setattr(handler.common_settings, option, True)
     other = plugin.LogHandler(handler.common_settings, None)
@@ -217,6 +199,13 @@ def test_a_job_that_failed_counts_again_when_it_is_tried_again(progress, clock):
     assert progress.seconds_left >= 18
 
 
+def shown(view):
+    """Return what a view prints while jobs run."""
+    with view.console.capture() as capture:
+        view.console.print(view.shown())
+    return capture.get()
+
+
 def test_the_live_view_shows_what_runs_and_what_it_last_said_and_leaves_one_line(progress, clock, tmp_path):
     log = tmp_path / "job.log"
     log.write_text("12:00:00 epoch 1\n12:00:01 epoch 2\n")
@@ -226,12 +215,10 @@ def test_the_live_view_shows_what_runs_and_what_it_last_said_and_leaves_one_line
     expect(progress, 100.0, 2)
     progress.start(1, Job("train gem", "fit", [str(log)]))
     clock.now += 7
-    with console.capture() as capture:
-        console.print(view.shown())
-    shown = re.sub(r"\x1b\[[0-9;]*m", "", capture.get())
-    assert "0 of 2 jobs, about 3 min left" in shown
-    assert "\n  train gem  7 s  epoch 2\n" in shown
-    assert "epoch 1" not in shown
+    told = re.sub(r"\x1b\[[0-9;]*m", "", shown(view))
+    assert "0 of 2 jobs, about 3 min left" in told
+    assert "\n  train gem  7 s  epoch 2\n" in told
+    assert "epoch 1" not in told
     view.start()
     view.stop()
     view.stop()
@@ -241,21 +228,16 @@ def test_the_live_view_shows_what_runs_and_what_it_last_said_and_leaves_one_line
 def test_of_a_job_of_many_methods_the_progress_stays_in_sight(progress, tmp_path):
     log = tmp_path / "job.log"
     log.write_text("12:00:01 search pca, LinearSVC, seed 3\n")
-    console = Console(file=io.StringIO(), width=80)
     text = "train comparison/adult: " + ", ".join(f"method_{n}" for n in range(27))
     progress.start(1, Job(text, "fit", [str(log)]))
-    with console.capture() as capture:
-        console.print(View(console, progress).shown())
-    _, line = capture.get().splitlines()
+    _, line = shown(View(Console(file=io.StringIO(), width=80), progress)).splitlines()
     assert line.startswith("  train comparison/adult: method_0")
     assert line.rstrip().endswith("…  0 s  search pca, LinearSVC, seed 3")
 
 
 def test_many_running_jobs_take_few_lines(progress):
-    console = Console(file=io.StringIO(), width=100)
     for number in range(50):
         progress.start(number, Job(f"job {number}"))
-    with console.capture() as capture:
-        console.print(View(console, progress).shown())
-    assert len(capture.get().splitlines()) == 8
-    assert "and 44 more" in capture.get()
+    told = shown(View(Console(file=io.StringIO(), width=100), progress))
+    assert len(told.splitlines()) == 8
+    assert "and 44 more" in told

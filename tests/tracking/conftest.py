@@ -1,25 +1,23 @@
 """Records with everything in them, and MLflow stores to import them into."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import pwd
 import shutil
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from record_files import DATASETS, ENVIRONMENT
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -53,17 +51,6 @@ def store_uri(tmp_path, empty_store, monkeypatch) -> str:
     return f"sqlite:///{tmp_path / 'mlflow.db'}"
 
 
-@pytest.fixture(scope="session")
-def results_in(fitted) -> Callable[[Path], Results]:
-    """Return the function that makes a results folder."""
-    return lambda folder: Results(folder, fitted)
-
-
-@pytest.fixture
-def results(tmp_path, results_in) -> Results:
-    return results_in(tmp_path / "results")
-
-
 class Results:
     """A results folder to put records into."""
 
@@ -90,17 +77,7 @@ class Results:
             "params": {"gem__gamma": 0.1, "gem__note": "x" * 7000, "classifier__options": {"C": 1}},
             "dimension": 540,
             "fit_seconds": 0.5,
-            "dataset_info": {
-                "name": "digits",
-                "sha256": "ab" * 32,
-                "n_train": 1347,
-                "n_test": 450,
-                "n_features": 64,
-                "n_classes": 10,
-                "split": "official",
-                "source": "scikit-learn",
-                "licence": "CC BY 4.0",
-            },
+            "dataset_info": DATASETS["digits"].model_copy(update={"n_test": 450}),
             "model": {
                 "path": "",
                 "sha256": hashlib.sha256(self.model.read_bytes()).hexdigest(),
@@ -108,16 +85,7 @@ class Results:
                 "input_dtype": "float32",
                 "n_features": 64,
             },
-            "environment": {
-                "python": "3.11.7",
-                "platform": "Linux",
-                "cpu": "a cpu",
-                "threads": 1,
-                "packages": {"numpy": np.__version__},
-                "git_commit": "c" * 40,
-                "git_dirty": False,
-                "code_hash": "0123456789abcdef",
-            },
+            "environment": ENVIRONMENT,
             "started": "2026-01-02T03:04:05+00:00",
             "finished": "2026-01-02T03:05:05+00:00",
         }
@@ -146,14 +114,8 @@ class Results:
 
 
 @pytest.fixture
-def dump():
-    """Return a function that gives the whole content of an SQLite store as SQL."""
-
-    def content(uri: str) -> list[str]:
-        with sqlite3.connect(uri.removeprefix("sqlite:///")) as connection:
-            return list(connection.iterdump())
-
-    return content
+def results(tmp_path, fitted) -> Results:
+    return Results(tmp_path / "results", fitted)
 
 
 class Server:
@@ -217,7 +179,8 @@ def postgres(postgres_binaries):
     folder = Path(tempfile.mkdtemp(prefix="eigenbench-pg-"))
     prefix: list[str] = []
     if os.geteuid() == 0:  # PostgreSQL refuses to run as root
-        user = next((name for name in ("postgres", "nobody") if _user_exists(name)), None)
+        known = {user.pw_name for user in pwd.getpwall()}
+        user = next((name for name in ("postgres", "nobody") if name in known), None)
         if user is None or shutil.which("setpriv") is None:
             pytest.skip("as root, PostgreSQL needs an unprivileged user and setpriv")
         shutil.chown(folder, user)
@@ -253,11 +216,3 @@ def postgres(postgres_binaries):
         server.wait(timeout=60)
         shutil.rmtree(folder, ignore_errors=True)
         (folder.parent / f"{folder.name}.log").unlink()
-
-
-def _user_exists(name: str) -> bool:
-    try:
-        pwd.getpwnam(name)
-    except KeyError:
-        return False
-    return True

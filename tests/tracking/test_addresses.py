@@ -1,7 +1,5 @@
 """Addresses of stores are shown without their secrets, wherever these stand."""
 
-from __future__ import annotations
-
 import pytest
 
 from eigenbench.tracking.__main__ import main

@@ -1,8 +1,9 @@
-from __future__ import annotations
-
+import contextlib
 import json
+import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -14,7 +15,9 @@ import pytest
 from mlflow import MlflowClient, pyfunc
 from mlflow.entities import ViewType
 from mlflow.exceptions import INVALID_PARAMETER_VALUE, MlflowException
+from record_files import DATASETS, ENVIRONMENT
 from sklearn.datasets import load_digits
+from store_runs import dump, runs_of
 
 from eigenbench.reporting.__main__ import main as render
 from eigenbench.tracking.__main__ import main
@@ -24,13 +27,6 @@ from eigenbench.tracking.suite_store import _cut
 pytestmark = pytest.mark.workflow
 
 KINDS = ("run", "summary", "overview")
-
-
-def runs_of(uri, suite="tiny"):
-    client = MlflowClient(uri)
-    experiment = client.get_experiment_by_name(suite)
-    found = client.search_runs([experiment.experiment_id], "tags.kind = 'run'")
-    return sorted(found, key=lambda run: run.data.tags["run_key"])
 
 
 def test_a_record_becomes_a_run_with_everything_in_it(results, store_uri, fitted):
@@ -48,14 +44,14 @@ def test_a_record_becomes_a_run_with_everything_in_it(results, store_uri, fitted
     assert run.data.params["gem__gamma"] == "0.1"
     assert run.data.params["classifier__options.C"] == "1"
     assert run.data.params["gem__note"] == "x" * 5999 + "…"
-    assert run.data.tags["mlflow.source.git.commit"] == "c" * 40
+    assert run.data.tags["mlflow.source.git.commit"] == ENVIRONMENT.git_commit
     assert run.data.tags["status"] == "ok"
     client = MlflowClient(store_uri)
     curve = client.get_metric_history(run.info.run_id, "curves/training loss by iteration")
     assert [(point.step, point.value) for point in curve] == [(0, 2.0), (1, 1.0), (2, 0.5)]
     [used] = run.inputs.dataset_inputs
-    assert (used.dataset.name, used.dataset.digest) == ("digits", "ab" * 18)
-    assert json.loads(used.dataset.profile)["num_rows"] == 1347
+    assert (used.dataset.name, used.dataset.digest) == ("digits", DATASETS["digits"].sha256[:36])
+    assert json.loads(used.dataset.profile)["num_rows"] == DATASETS["digits"].n_train
     assert [(tag.key, tag.value) for tag in used.tags] == [("mlflow.data.context", "training")]
 
     artifacts = {item.path for item in client.list_artifacts(run.info.run_id)}
@@ -77,16 +73,6 @@ def test_a_run_without_result_says_why(results, store_uri, status):
     assert run.data.tags["failure_stage"] == "train"
     assert "input has NaN" in run.data.tags["mlflow.note.content"]
     assert run.info.start_time <= run.info.end_time
-
-
-def test_a_changed_record_replaces_its_run_and_model(results, store_uri):
-    results.bring([results.record(metrics={"test_error": 0.5})], store_uri)
-    summary = results.bring([results.record(metrics={"test_error": 0.25})], store_uri)
-    assert (summary.imported, summary.replaced) == (0, 1)
-    [run] = runs_of(store_uri)
-    assert run.data.metrics["test_error"] == 0.25
-    models = MlflowClient(store_uri).search_logged_models([run.info.experiment_id])
-    assert [model.source_run_id for model in models] == [run.info.run_id]
 
 
 def test_more_values_than_one_call_takes(results, store_uri):
@@ -130,29 +116,34 @@ def test_a_damaged_model_is_named_and_set_aside(results, store_uri, damage, said
     assert results.bring([path], store_uri).imported == 1
 
 
-def test_replaced_runs_are_counted_and_can_be_removed(results, store_uri, capsys):
+def test_a_changed_record_replaces_its_run_and_model_which_are_counted_and_can_be_removed(
+    results, store_uri, capsys
+):
     """The command that the documentation names removes runs, models and files."""
     arguments = ["--results-dir", str(results.folder), "--tracking-uri", store_uri]
     for value in (0.5, 0.25):
         assert main([*arguments, str(results.record(metrics={"test_error": value}))]) == 0
     last = capsys.readouterr().err.strip().splitlines()[-1]
-    assert "1 replaced" in last
+    assert ": 0 imported, 1 replaced" in last
     assert "`mlflow gc` removes them" in last
+    [run] = runs_of(store_uri)
+    assert run.data.metrics["test_error"] == 0.25
+    client = MlflowClient(store_uri)
+    models = client.search_logged_models([run.info.experiment_id])
+    assert [model.source_run_id for model in models] == [run.info.run_id]
     folder = results.folder.parent / "mlartifacts" / "tiny"
     assert len(list(folder.glob("*/artifacts/record.json"))) == 2
     collect = [sys.executable, "-m", "mlflow", "gc", "--backend-store-uri", store_uri]
     collect += ["--tracking-uri", store_uri]
     subprocess.run(collect, check=True, capture_output=True)
-    [run] = runs_of(store_uri)
-    assert run.data.metrics["test_error"] == 0.25
-    client = MlflowClient(store_uri)
+    assert [one.info.run_id for one in runs_of(store_uri)] == [run.info.run_id]
     assert client.search_runs([run.info.experiment_id], run_view_type=ViewType.DELETED_ONLY) == []
     assert len(list(folder.glob("*/artifacts/record.json"))) == 1
     assert len(list(folder.glob("models/*/artifacts/data/model.skops"))) == 1
     assert pyfunc.load_model(f"runs:/{run.info.run_id}/model")
 
 
-def test_what_is_not_as_an_import_leaves_it_is_mended(results, store_uri, dump):
+def test_what_is_not_as_an_import_leaves_it_is_mended(results, store_uri):
     paths = [results.record(0), results.record(1), results.failed_record(2)]
     client = MlflowClient(store_uri)
     results.bring(paths, store_uri)
@@ -246,15 +237,20 @@ def test_names_that_mlflow_refuses_are_changed_and_stay_distinct(results, store_
     assert {"__/rate", "F1/macro", "x" * 250} < found.keys()
 
 
-def test_a_record_that_mlflow_refuses_fails_alone(results, store_uri, monkeypatch):
+def refuse(monkeypatch, key):
+    """Let MLflow refuse metrics and parameters of a name."""
     log_batch = MlflowClient.log_batch
 
     def refusing(self, run_id, metrics=(), params=(), tags=()):
-        if any(param.key == "refused" for param in params):
+        if any(one.key == key for one in (*metrics, *params)):
             raise MlflowException("no such thing", INVALID_PARAMETER_VALUE)
         return log_batch(self, run_id, metrics=metrics, params=params, tags=tags)
 
     monkeypatch.setattr(MlflowClient, "log_batch", refusing)
+
+
+def test_a_record_that_mlflow_refuses_fails_alone(results, store_uri, monkeypatch):
+    refuse(monkeypatch, "refused")
     bad = results.record(1, params={"refused": 1})
     summary = results.bring([results.record(0), bad], store_uri)
     assert (summary.imported, list(summary.failed)) == (1, [str(bad)])
@@ -267,17 +263,9 @@ def test_a_record_that_mlflow_refuses_fails_alone(results, store_uri, monkeypatc
 def test_a_summary_that_mlflow_refuses_ends_the_import_and_leaves_the_records(
     results, store_uri, monkeypatch
 ):
-    log_batch = MlflowClient.log_batch
-
-    def refusing(self, run_id, metrics=(), params=(), tags=()):
-        if any(metric.key == "mean" for metric in metrics):
-            raise MlflowException("no such thing", INVALID_PARAMETER_VALUE)
-        return log_batch(self, run_id, metrics=metrics, params=params, tags=tags)
-
-    monkeypatch.setattr(MlflowClient, "log_batch", refusing)
-    with pytest.raises(
-        TrackingError, match=r"cannot use the MLflow store .*: no such thing\. The records are safe"
-    ):
+    refuse(monkeypatch, "mean")
+    told = r"cannot use the MLflow store .*: no such thing\. The records are safe"
+    with pytest.raises(TrackingError, match=told):
         results.bring([results.record()], store_uri)
     assert len(MlflowClient(store_uri).search_runs(["1"])) == len(runs_of(store_uri)) == 1
     monkeypatch.undo()
@@ -352,3 +340,28 @@ def test_a_file_that_is_no_database(results, tmp_path):
     (tmp_path / "mlflow.db").write_bytes(b"not a database, not a database, not a database" * 100)
     with pytest.raises(TrackingError, match="not a database"):
         results.bring([results.record()], f"sqlite:///{tmp_path / 'mlflow.db'}")
+
+
+@pytest.mark.parametrize("room", [0, 60_000])
+def test_a_full_disk_during_an_import_loses_nothing(results, store_uri, tmp_path, largest_file, room):
+    """Without room for the store, or for the files of the runs only: a clear error, then it goes on."""
+    paths = [results.record(seed) for seed in range(40)]
+    largest_file(room)
+    with pytest.raises(TrackingError, match="records are safe"):
+        results.bring(paths, store_uri)
+    largest_file(None)
+    with contextlib.closing(sqlite3.connect(tmp_path / "mlflow.db")) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    summary = results.bring(paths, store_uri)
+    assert summary.failed == {}
+    assert summary.imported + summary.unchanged == 40
+    runs = runs_of(store_uri)
+    assert [run.data.tags["run_key"] for run in runs] == [path.parent.name for path in paths]
+    assert {run.info.status for run in runs} == {"FINISHED"}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_store_is_a_clear_error(results, store_uri, tmp_path):
+    (tmp_path / "mlflow.db").chmod(0o444)
+    with pytest.raises(TrackingError, match="readonly"):
+        results.bring([results.record()], store_uri)

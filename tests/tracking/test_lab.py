@@ -1,7 +1,5 @@
 """A laboratory's store: PostgreSQL or a server, filled from several clusters at the same time."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
@@ -12,6 +10,7 @@ import time
 import pytest
 from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException
+from store_runs import runs_of
 
 from eigenbench.bench.records.record import read_record, write_record
 from eigenbench.tracking.__main__ import main
@@ -20,8 +19,6 @@ from eigenbench.tracking.importer import compare_records
 from eigenbench.tracking.store import receipt_is_current
 
 pytestmark = pytest.mark.workflow
-
-ONLY_RUNS = "tags.kind = 'run'"
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +71,7 @@ def check_whole(uri):
     client = MlflowClient(uri)
     experiments = {item.name: item.experiment_id for item in client.search_experiments()}
     assert set(experiments) == {"Default", "tiny", "own0", "own1", "own2"}
-    runs = [run for found in experiments.values() for run in client.search_runs([found], ONLY_RUNS)]
+    runs = [run for suite in experiments for run in runs_of(uri, suite=suite)]
     expected = {f"{seed:016x}" for number in range(3) for seed in range(10 * number, 10 * number + 6)}
     expected |= {f"{seed:016x}" for seed in (100, 101)}
     assert sorted(run.data.tags["run_key"] for run in runs) == sorted(expected)
@@ -87,8 +84,8 @@ def check_whole(uri):
     assert len(kept) == len(set(kept))
     summaries = {
         run.data.tags["suite"]: (run.info.run_id, run.data.metrics["seeds"])
-        for found in experiments.values()
-        for run in client.search_runs([found], "tags.kind = 'summary'")
+        for suite in experiments
+        for run in runs_of(uri, "summary", suite)
     }
     assert {suite: seeds for suite, (_, seeds) in summaries.items()} == {
         "tiny": 3 * 3 + 2,
@@ -97,7 +94,7 @@ def check_whole(uri):
     for run in runs:
         assert run.data.tags["mlflow.parentRunId"] == summaries[run.data.tags["suite"]][0]
     for suite in summaries:
-        assert len(client.search_runs([experiments[suite]], "tags.kind = 'overview'")) == 1
+        assert len(runs_of(uri, "overview", suite)) == 1
     common = [run for run in runs if run.data.tags["run_key"] == f"{100:016x}"]
     assert [run.data.tags["imported_from"].rpartition("/")[2] for run in common] == ["cluster2"], "the latest"
 
@@ -110,16 +107,6 @@ def test_several_clusters_at_once_into_a_new_postgresql_database(postgres, clust
     for receipt in import_all(uri, clusters):
         assert (receipt["imported"], receipt["replaced"], receipt["unchanged"]) == (0, 0, 8)
     check_whole(uri)
-
-
-def check_one_of_each(uri):
-    """The store has one run, below its summary, and one overview."""
-    client = MlflowClient(uri)
-    runs = client.search_runs([client.get_experiment_by_name("tiny").experiment_id])
-    assert sorted(run.data.tags["kind"] for run in runs) == ["overview", "run", "summary"]
-    assert {run.info.status for run in runs} == {"FINISHED"}
-    found = {run.data.tags["kind"]: run for run in runs}
-    assert found["run"].data.tags["mlflow.parentRunId"] == found["summary"].info.run_id
 
 
 @pytest.mark.parametrize("write", ["log_batch", "set_tag"])
@@ -140,7 +127,9 @@ def test_the_import_that_is_refused_where_two_write_the_same_tries_again(
     uri = postgres()
     results.bring([results.record()], uri)
     assert refused
-    check_one_of_each(uri)
+    [run], [summary], [overview] = (runs_of(uri, kind) for kind in ("run", "summary", "overview"))
+    assert {one.info.status for one in (run, summary, overview)} == {"FINISHED"}
+    assert run.data.tags["mlflow.parentRunId"] == summary.info.run_id
 
 
 def test_a_successful_import_leaves_no_password(postgres, results, tmp_path):
@@ -199,9 +188,8 @@ def test_a_server_killed_in_the_middle_and_back_later(results, server, monkeypat
     summary = results.bring(paths, server.uri)
     assert summary.imported + summary.unchanged == 8
     assert 1 <= summary.unchanged < 8
-    client = MlflowClient(server.uri)
-    runs = client.search_runs([client.get_experiment_by_name("tiny").experiment_id], ONLY_RUNS)
-    assert sorted(run.data.tags["run_key"] for run in runs) == [f"{seed:016x}" for seed in range(8)]
+    runs = runs_of(server.uri)
+    assert [run.data.tags["run_key"] for run in runs] == [f"{seed:016x}" for seed in range(8)]
     assert {run.info.status for run in runs} == {"FINISHED"}
 
 
@@ -229,6 +217,5 @@ def test_a_later_record_from_elsewhere_is_not_replaced_by_an_earlier_one(results
     results.bring([later], store_uri, results_dir=elsewhere)
     summary = results.bring([earlier], store_uri)
     assert (summary.imported, summary.replaced, summary.unchanged) == (0, 0, 1)
-    client = MlflowClient(store_uri)
-    [run] = client.search_runs([client.get_experiment_by_name("tiny").experiment_id], ONLY_RUNS)
+    [run] = runs_of(store_uri)
     assert run.data.tags["imported_from"].endswith("elsewhere")

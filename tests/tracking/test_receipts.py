@@ -1,7 +1,5 @@
 """A receipt holds as long as its store does."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
@@ -9,6 +7,7 @@ import sys
 
 import pytest
 from mlflow import MlflowClient
+from store_runs import runs_of
 
 from eigenbench.tracking.__main__ import main
 from eigenbench.tracking.store import receipt_is_current, receipt_name
@@ -59,14 +58,9 @@ def test_a_store_that_was_deleted_ends_it_and_an_import_renews_it(receipt, resul
     assert receipt_is_current(receipt)
 
 
-def delete_a_run(uri):
-    client = MlflowClient(uri)
-    client.delete_run(client.search_runs(["1"], "tags.kind = 'run'")[0].info.run_id)
-
-
 CHANGES = {
     "another store in its place": lambda uri, path, empty: shutil.copy(empty, path),
-    "run deleted": lambda uri, path, empty: delete_a_run(uri),
+    "run deleted": lambda uri, path, empty: MlflowClient(uri).delete_run(runs_of(uri)[0].info.run_id),
     "experiment deleted": lambda uri, path, empty: MlflowClient(uri).delete_experiment("1"),
 }
 

@@ -1,7 +1,5 @@
 """The runs above the runs: what the seeds of a method say together, and which model is kept."""
 
-from __future__ import annotations
-
 import csv
 import re
 import shutil
@@ -11,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mlflow import MlflowClient, pyfunc
+from record_files import plan_of
 from scipy.stats import t as student_t
+from store_runs import dump, runs_of
 
-from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.records.record import read_record
 from eigenbench.bench.suites.suite import Suite
-from eigenbench.bench.suites.suite_file import catalogue_of
 from eigenbench.comparison.differences import OVER_SEEDS_AND_ROWS
 from eigenbench.reporting.leaderboard import leaderboard
 
@@ -25,23 +23,18 @@ pytestmark = pytest.mark.workflow
 GEM = "tiny/main/gem/LogisticRegression"
 
 
-@pytest.fixture
-def suite():
-    """Return a function that makes the suite with a published error of gem."""
-
-    def make(published=0.03):
-        number = {"source": "A table", "method": "gem", "metric": "test_error"}
-        experiment = {
-            "dataset": "digits",
-            "title": "Digits",
-            "methods": {"gem": {"steps": ["GEM"]}, "pca": {"steps": ["PCA"]}},
-            "classifiers": {"LogisticRegression": {"component": "LogisticRegression"}},
-            "seeds": (0, 1, 2),
-            "published": [number | {"value": published}],
-        }
-        return Suite.model_validate({"name": "tiny", "title": "A suite", "experiments": {"main": experiment}})
-
-    return make
+def suite(published=0.03):
+    """Return a suite with a published error of gem."""
+    number = {"source": "A table", "method": "gem", "metric": "test_error", "value": published}
+    experiment = {
+        "dataset": "digits",
+        "title": "Digits",
+        "methods": {"gem": {"steps": ["GEM"]}, "pca": {"steps": ["PCA"]}},
+        "classifiers": {"LogisticRegression": {"component": "LogisticRegression"}},
+        "seeds": (0, 1, 2),
+        "published": [number],
+    }
+    return Suite.model_validate({"name": "tiny", "title": "A suite", "experiments": {"main": experiment}})
 
 
 @pytest.fixture
@@ -49,21 +42,18 @@ def bring(results, store_uri):
     """Return a function that imports records and gives the import's summary."""
 
     def run(paths, *suites, **options):
-        plans = [plan_suite(suite, catalogue_of(suite)) for suite in suites]
-        return results.bring(paths, store_uri, plans=plans, **options)
+        return results.bring(paths, store_uri, plans=list(map(plan_of, suites)), **options)
 
     return run
 
 
-@pytest.fixture
-def planned(suite):
-    """Return the run keys of the suite's plan by method and seed."""
-    made = suite()
-    return {(run.method, run.seed): run.key for run in plan_suite(made, catalogue_of(made)).runs}
+def keys_of(plan):
+    return {(run.method, run.seed): run.key for run in plan.runs}
 
 
 @pytest.fixture
-def three_of_each(results, planned):
+def three_of_each(results):
+    planned = keys_of(plan_of(suite()))
     errors = {"gem": [0.02, 0.03, 0.025], "pca": [0.05, 0.04, 0.06]}
     return [
         results.record(
@@ -78,12 +68,7 @@ def three_of_each(results, planned):
     ]
 
 
-def search(uri, condition):
-    client = MlflowClient(uri)
-    return client.search_runs([client.get_experiment_by_name("tiny").experiment_id], condition)
-
-
-def test_a_parent_says_what_its_seeds_say_together(bring, suite, three_of_each, store_uri):
+def test_a_parent_says_what_its_seeds_say_together(bring, three_of_each, store_uri):
     done = bring(three_of_each, suite())
     client = MlflowClient(store_uri)
     gem = client.get_run(done.summary_ids[GEM])
@@ -104,7 +89,7 @@ def test_a_parent_says_what_its_seeds_say_together(bring, suite, three_of_each, 
     pca = client.get_run(done.summary_ids["tiny/main/pca/LogisticRegression"])
     assert pca.data.metrics["rank"] == 2
     assert "verdict" not in pca.data.tags
-    below = search(store_uri, f"tags.`mlflow.parentRunId` = '{gem.info.run_id}'")
+    below = [run for run in runs_of(store_uri) if run.data.tags["mlflow.parentRunId"] == gem.info.run_id]
     assert gem.info.run_name == "GEM · Main on Digits · logistic regression"
     names = [f"seed {seed} · {gem.info.run_name}" for seed in range(3)]
     assert sorted(run.info.run_name for run in below) == names
@@ -114,15 +99,15 @@ def test_a_parent_says_what_its_seeds_say_together(bring, suite, three_of_each, 
     )
 
 
-def test_the_tie_group_is_that_of_the_leaderboard(bring, suite, results, store_uri):
+def test_the_tie_group_is_that_of_the_leaderboard(bring, results, store_uri):
     generator = np.random.default_rng(0)
     truth = generator.integers(10, size=450)
     hard = generator.random(450) < 0.04
     of_three = suite().model_dump(exclude_defaults=True)
     of_three["experiments"]["main"]["methods"]["random"] = {"steps": ["RandomDirections"]}
     compared = Suite.model_validate(of_three)
-    plan = plan_suite(compared, catalogue_of(compared))
-    keys = {(run.method, run.seed): run.key for run in plan.runs}
+    plan = plan_of(compared)
+    keys = keys_of(plan)
     paths, n_seeds = [], 3
     for method, extra in {"gem": 0, "pca": 1, "random": 60}.items():
         for seed in range(n_seeds):
@@ -135,12 +120,7 @@ def test_the_tie_group_is_that_of_the_leaderboard(bring, suite, results, store_u
             folder.mkdir(parents=True)
             np.savez(folder / "predictions.npz", truth=truth, predicted=np.where(wrong, 10, truth))
     done = bring(paths, compared)
-    board = leaderboard(
-        plan,
-        "main",
-        [read_record(path) for path in paths],
-        results.folder,
-    )
+    board = leaderboard(plan, "main", [read_record(path) for path in paths], results.folder)
     assert set(board["compared_over"]) == {OVER_SEEDS_AND_ROWS}
     client = MlflowClient(store_uri)
     shown = {}
@@ -155,40 +135,40 @@ def test_the_tie_group_is_that_of_the_leaderboard(bring, suite, results, store_u
         assert run.data.metrics["tied"] == float(line["tied"])
         shown[line["method"]] = run.data.tags["tie_group"]
     assert shown == {"gem": "best", "pca": "best", "random": "behind"}
-    (overview,) = search(store_uri, "tags.kind = 'overview'")
+    (overview,) = runs_of(store_uri, "overview")
     assert "| 2 = | [PCA" in overview.data.tags["mlflow.note.content"]
 
 
-def test_a_seed_more_changes_the_parent_and_no_other_run_comes(bring, suite, three_of_each, store_uri):
+def test_a_seed_more_changes_the_parent_and_no_other_run_comes(bring, three_of_each, store_uri):
     before = bring([path for path in three_of_each if "seed-2" not in path.parts], suite())
     partial = MlflowClient(store_uri).get_run(before.summary_ids[GEM])
     assert partial.data.tags["status"] == "2 of 3 seeds"
     assert "rank" not in partial.data.metrics, "not all seeds are there to be ranked by"
     after = bring(three_of_each, suite())
     assert after.summary_ids.keys() == before.summary_ids.keys()
-    assert len(search(store_uri, "tags.kind = 'summary'")) == 2
-    assert len(search(store_uri, "tags.kind = 'overview'")) == 1
+    assert len(runs_of(store_uri, "summary")) == 2
+    assert len(runs_of(store_uri, "overview")) == 1
     run = MlflowClient(store_uri).get_run(after.summary_ids[GEM])
     assert (run.data.metrics["seeds"], run.data.tags["status"]) == (3, "ok")
 
 
-def test_only_planned_runs_count(bring, suite, three_of_each, results, store_uri):
+def test_only_planned_runs_count(bring, three_of_each, results, store_uri):
     bring([results.record(seed, method=method) for method in ("gem", "gone") for seed in (3, 4)])
     before = bring(three_of_each, suite())
     assert MlflowClient(store_uri).get_run(before.summary_ids[GEM]).data.metrics["seeds"] == 3
-    assert len(search(store_uri, "tags.kind = 'run'")) == 10
-    assert len(search(store_uri, "tags.kind = 'summary'")) == 2
+    assert len(runs_of(store_uri)) == 10
+    assert len(runs_of(store_uri, "summary")) == 2
 
 
-def test_without_the_suite_file_summaries_made_with_it_stay(bring, suite, three_of_each, store_uri, capsys):
+def test_without_the_suite_file_summaries_made_with_it_stay(bring, three_of_each, store_uri, capsys):
     before = bring(three_of_each[:5], suite()).summary_ids
     bring(three_of_each)
     assert "--suites-dir" in capsys.readouterr().err
-    runs = search(store_uri, "tags.kind = 'summary'")
+    runs = runs_of(store_uri, "summary")
     assert {run.info.run_id for run in runs} == set(before.values())
 
 
-def test_another_published_number_changes_the_verdict_alone(bring, suite, three_of_each, store_uri, dump):
+def test_another_published_number_changes_the_verdict_alone(bring, three_of_each, store_uri):
     bring(three_of_each, suite())
     done = bring(three_of_each, suite(published=0.0001))
     assert done.unchanged == 6
@@ -202,12 +182,12 @@ def test_another_published_number_changes_the_verdict_alone(bring, suite, three_
 def test_when_all_seeds_fail_the_parent_shows_no_number_that_was(bring, results, store_uri):
     bring([results.record(0)])
     done = bring([results.failed_record(0)])
-    (run,) = search(store_uri, "tags.kind = 'summary'")
+    (run,) = runs_of(store_uri, "summary")
     assert run.info.run_id == done.summary_ids[GEM]
     assert run.data.metrics == {"seeds": 0}
     assert (run.info.status, run.data.tags["status"]) == ("FAILED", "failed")
     assert "input has NaN" in run.data.tags["mlflow.note.content"]
-    (child,) = search(store_uri, "tags.kind = 'run'")
+    (child,) = runs_of(store_uri)
     assert child.data.tags["mlflow.parentRunId"] == run.info.run_id
 
 
@@ -218,10 +198,11 @@ def test_seeds_of_another_folder_count_too(bring, results, tmp_path, store_uri):
     shutil.copytree(results.folder, elsewhere)
     bring([elsewhere / second.relative_to(results.folder)], results_dir=elsewhere)
     done = bring([first])
-    (run,) = search(store_uri, "tags.kind = 'summary'")
+    (run,) = runs_of(store_uri, "summary")
     assert run.info.run_id == done.summary_ids[GEM]
     assert (run.data.metrics["mean"], run.data.metrics["seeds"]) == (3.0, 2)
-    assert len(search(store_uri, f"tags.`mlflow.parentRunId` = '{run.info.run_id}'")) == 2
+    below = runs_of(store_uri)
+    assert [one.data.tags["mlflow.parentRunId"] for one in below] == [run.info.run_id] * 2
 
 
 def models_of(uri):
@@ -243,30 +224,19 @@ def test_only_the_best_seed_keeps_its_model_unless_all_are_asked_for(bring, resu
 
 
 def test_the_best_is_chosen_on_validation_rows_where_there_are_any(bring, results, store_uri):
-    errors = [(0.01, 0.05), (0.02, 0.04)]
-    bring(
-        [
-            results.record(seed, metrics={"test_error": test, "validation_error": validation})
-            for seed, (test, validation) in enumerate(errors)
-        ]
-    )
+    first = {"test_error": 0.01, "validation_error": 0.05}
+    second = {"test_error": 0.02, "validation_error": 0.04}
+    bring([results.record(0, metrics=first), results.record(1, metrics=second)])
     assert models_of(store_uri) == ["1"]
 
 
-def text_of(client, run, name, folder):
-    return Path(client.download_artifacts(run.info.run_id, name, folder)).read_text()
-
-
-def test_an_experiment_is_described_and_its_figures_are_drawn(
-    bring, suite, three_of_each, store_uri, tmp_path_factory
-):
-    tmp = str(tmp_path_factory.mktemp("tables"))
+def test_an_experiment_is_described_and_its_figures_are_drawn(bring, three_of_each, store_uri):
     done = bring(three_of_each, suite())
     client = MlflowClient(store_uri)
     tags = client.get_experiment_by_name("tiny").tags
     assert tags["mlflow.note.content"].startswith("**A suite**")
     assert "`snakemake tiny`" in tags["mlflow.note.content"]
-    (overview,) = search(store_uri, "tags.kind = 'overview'")
+    (overview,) = runs_of(store_uri, "overview")
     note = overview.data.tags["mlflow.note.content"]
     links = done.summary_ids
     gem, pca = (
@@ -276,10 +246,10 @@ def test_an_experiment_is_described_and_its_figures_are_drawn(
     )
     assert note.index(f"| 1 | {gem} | 2.50 |") < note.index(f"| 2 | {pca} |")
     assert "Published in: A table" in note
-    (header, first, _), published = (
-        list(csv.reader(text_of(client, overview, f"{name}.csv", tmp).splitlines()))
-        for name in ("methods", "published")
-    )
+    files = [
+        client.download_artifacts(overview.info.run_id, name) for name in ("methods.csv", "published.csv")
+    ]
+    (header, first, _), published = (list(csv.reader(Path(file).read_text().splitlines())) for file in files)
     assert header[:4] == ["rank", "method", "test error (%)", "verdict"], "four are seen at 1,440 pixels"
     assert header[4:6] == ["95 % interval", "published"]
     assert first[:4] + first[5:6] == ["1", "GEM", "2.50", "reproduced", "3"]

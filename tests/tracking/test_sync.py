@@ -1,9 +1,8 @@
 """``eigenbench sync``: records made offline go into a store."""
 
-from __future__ import annotations
-
 import pytest
 from mlflow import MlflowClient
+from store_runs import dump, runs_of
 from typer.testing import CliRunner
 
 from eigenbench.cli import app
@@ -25,15 +24,10 @@ def sync(results, store_uri):
 
 
 def keys(uri, suite):
-    client = MlflowClient(uri)
-    found = client.get_experiment_by_name(suite)
-    if found is None:
-        return None
-    runs = client.search_runs([found.experiment_id], "tags.kind = 'run'")
-    return sorted(run.data.tags["run_key"] for run in runs)
+    return [run.data.tags["run_key"] for run in runs_of(uri, suite=suite)]
 
 
-def test_pushes_all_suites_once(results, store_uri, sync, dump):
+def test_pushes_all_suites_once(results, store_uri, sync):
     records = [results.record(seed, suite=suite) for suite in ("one", "two") for seed in range(2)]
     assert sync("--tracking-uri", store_uri) == (0, "4 imported, 0 replaced, 0 there already, 0 failed")
     for suite in ("one", "two"):
@@ -43,17 +37,19 @@ def test_pushes_all_suites_once(results, store_uri, sync, dump):
     assert dump(store_uri) == before
 
 
-def test_only_the_named_suites(results, store_uri, sync):
+def test_only_the_named_suites_and_what_has_no_records_is_said(results, store_uri, sync):
+    with pytest.raises(TrackingError, match="run snakemake first"):
+        sync()
     for suite in ("one", "two"):
         results.record(0, suite=suite)
     assert sync("two")[0] == 0
-    assert keys(store_uri, "one") is None
+    assert MlflowClient(store_uri).get_experiment_by_name("one") is None
     assert keys(store_uri, "two") == [f"{0:016x}"]
     with pytest.raises(TrackingError, match=r"no records of three .*: one, two"):
         sync("three")
 
 
-def test_a_dry_run_says_the_same_and_writes_nothing(results, store_uri, sync, dump, monkeypatch):
+def test_a_dry_run_says_the_same_and_writes_nothing(results, store_uri, sync, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", store_uri)
     results.record(0)
     results.record(1)
@@ -72,8 +68,3 @@ def test_a_dry_run_makes_no_store(results, sync, tmp_path):
     new = tmp_path / "new" / "mlflow.db"
     assert sync("--dry-run", "--tracking-uri", f"sqlite:///{new}")[0] == 0
     assert not new.parent.exists()
-
-
-def test_without_records_it_says_so(results, store_uri, sync):
-    with pytest.raises(TrackingError, match="run snakemake first"):
-        sync()

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import contextlib
 import ipaddress
 import signal
@@ -145,7 +143,7 @@ def test_other_machines_may_ask_by_the_names_that_are_allowed(store_uri, opened)
                 urllib.request.urlopen(asked)
 
 
-def test_a_host_that_does_not_exist_is_named(results, store_uri):
+def test_a_host_that_does_not_exist_is_named(store_uri):
     with pytest.raises(TrackingError, match=r"--host a\.\.b: no address"):
         open_ui(store_uri, host="a..b")
 

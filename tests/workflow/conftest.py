@@ -1,7 +1,5 @@
 """Runs the real workflow in temporary folders, on real data that ships with scikit-learn."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re
@@ -13,9 +11,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))  # where the tests find snakemake_server
-
 from snakemake_server import SnakemakeServer
 
 from eigenbench.tracking.store import receipt_name
@@ -62,6 +57,12 @@ class Workflow:
             status = self.server.run(told, self.environment(**extra), Path(printed.name), timeout)
             return subprocess.CompletedProcess(told, status, printed.read())
 
+    def finish(self, *arguments: str, **extra: str) -> str:
+        """Run to an end that is no failure; return what was printed."""
+        done = self.run(*arguments, **extra)
+        assert done.returncode == 0, done.stdout[-6000:]
+        return done.stdout
+
     def start(self, *arguments: str, **extra: str) -> subprocess.Popen[bytes]:
         """Start in a session of its own, so that everything it starts can be killed at once."""
         with (self.folder / "started.log").open("ab") as log:
@@ -91,9 +92,8 @@ class Workflow:
 
     def planned(self, *arguments: str, **extra: str) -> set[str]:
         """What a dry run says that it would do: the message of every job but the last."""
-        done = self.run("--dry-run", *arguments, **extra)
-        assert done.returncode == 0, done.stdout[-4000:]
-        messages = re.findall(r"^ *Job \d+: (.+)$", done.stdout, flags=re.MULTILINE)
+        printed = self.finish("--dry-run", *arguments, **extra)
+        messages = re.findall(r"^ *Job \d+: (.+)$", printed, flags=re.MULTILINE)
         return {message for message in messages if message != "all done"}
 
 

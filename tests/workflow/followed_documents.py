@@ -36,15 +36,8 @@ OFFLINE = {"EIGENBENCH_MIRROR": "", "PIP_NO_INDEX": "1"}
 def shell(folder, text, settings=OFFLINE):
     """Run a script in a folder and return what it printed."""
     quiet = {name: value for name, value in os.environ.items() if not name.startswith(("MLFLOW_", "PYTEST_"))}
-    done = subprocess.run(
-        ["bash", "-c", text],
-        cwd=folder,
-        env=quiet | settings,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    command = ["bash", "-c", text]
+    done = subprocess.run(command, cwd=folder, env=quiet | settings, timeout=600, check=False, **streams)
     assert done.returncode == 0, done.stdout[-6000:]
     return done.stdout

@@ -1,7 +1,5 @@
 """The clicks of docs/read_results.md lead to the answers, in report and dashboard of a real run."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

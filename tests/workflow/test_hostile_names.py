@@ -1,7 +1,5 @@
 """Names reach shell commands and paths: those of suites are refused unless plain, folders may be anything."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -23,22 +21,8 @@ SUITE = {
     },
 }
 HOSTILE = [
-    "x; touch injected",
-    "$(touch injected)",
-    "`touch injected`",
-    "a b",
-    "a'b",
-    'a"b',
-    "../x",
-    "a/b",
-    "/etc/x",
-    "-rf",
-    ".hidden",
-    "{wildcards}",
-    "a\nb",
-    "a\n",
-    "",
-    "x" * 65,
+    *("x; touch injected", "$(touch injected)", "`touch injected`", "{wildcards}", "a b", "a'b", 'a"b'),
+    *("../x", "a/b", "/etc/x", "-rf", ".hidden", "a\nb", "a\n", "", "x" * 65),
 ]
 
 
@@ -74,8 +58,7 @@ def test_folders_may_have_any_name(tmp_path, make_workflow):
         *type(workflow).arguments(workflow, *arguments)[:-3],
         *("--configfile", str(folder / "config.yaml")),
     ]
-    done = workflow.run()
-    assert done.returncode == 0, done.stdout[-6000:]
+    workflow.finish()
     assert len(list((folder / names["results_dir"] / "tiny").glob("main/*/seed-0/*/record.json"))) == 1
     assert (folder / names["reports_dir"] / "index.html").exists()
     assert (folder / names["data_dir"] / "prepared" / "digits").is_dir()

@@ -4,8 +4,6 @@
 The long form is ``EIGENBENCH_KILLS=100 pytest -m slow tests/workflow/test_kills.py``.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -61,12 +61,8 @@ def test_the_tutorial_does_what_it_says(tmp_path, monkeypatch, capsys):
         assert (folder / path).exists(), path
     assert {path.name for path in tmp_path.iterdir()} == {"flowers.csv", "eigenbench-flowers"}
     board = pd.read_csv(folder / "leaderboard.csv")
-    assert set(board["method"] + board["classifier"]) == {
-        "rawLogisticRegression",
-        "ldaLogisticRegression",
-        "rawKNeighborsClassifier",
-        "rawDummy",
-    }
+    lines = {"raw Dummy", "raw LogisticRegression", "lda LogisticRegression", "raw KNeighborsClassifier"}
+    assert set(board["method"] + " " + board["classifier"]) == lines
     assert board.loc[board["classifier"] != "Dummy", "mean"].between(0, 0.15).all()
 
     assert re.search(r"^Take \w+: ", done.stdout, flags=re.MULTILINE)

@@ -21,8 +21,7 @@ PRIVATE = re.compile(
 
 
 def test_snakemake_lint_has_no_finding(tmp_path, make_workflow):
-    done = make_workflow(tmp_path).run("--lint")
-    assert done.returncode == 0, done.stdout[-2000:]
+    make_workflow(tmp_path).finish("--lint")
 
 
 def test_snakefmt_is_clean():

@@ -27,17 +27,12 @@ def wheel(tmp_path_factory):
 
 def test_the_wheel_carries_what_the_workflow_consists_of(wheel):
     assert wheel.name.split("-")[1] == eigenbench.__version__
-    listed = subprocess.run(
-        ["git", "ls-files", "Snakefile", "config", "profiles", "workflow"],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.split()
+    command = ["git", "ls-files", "Snakefile", "config", "profiles", "workflow"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     with ZipFile(wheel) as archive:
         names = set(archive.namelist())
     assert "eigenbench/py.typed" in names
-    assert {f"eigenbench/_project/{name}" for name in listed} <= names
+    assert {f"eigenbench/_project/{name}" for name in done.stdout.split()} <= names
 
 
 @pytest.mark.slow
@@ -46,14 +41,9 @@ def test_the_installed_package_plans_the_quick_suite_in_an_empty_folder(wheel, t
     empty.mkdir()
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(site)]
     subprocess.run([*install, str(wheel)], check=True)
-    done = subprocess.run(
-        [sys.executable, "-m", "eigenbench.cli", "run", "quick", "--dry-run"],
-        cwd=empty,
-        env={**os.environ, "PYTHONPATH": str(site)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-m", "eigenbench.cli", "run", "quick", "--dry-run"]
+    environment = os.environ | {"PYTHONPATH": str(site)}
+    done = subprocess.run(command, cwd=empty, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     told = done.stdout + done.stderr
     assert "profiles/default for setting default" in told
