@@ -21,7 +21,9 @@ from eigenbench import (
     Rembrandt,
     SecondOrderLogistic,
 )
+from eigenbench.methods.classifiers.label_decoder import LabelDecoder
 from eigenbench.methods.classifiers.logistic_decoder import (
+    Descended,
     Targets,
     adam_step,
     independent_loss,
@@ -29,6 +31,7 @@ from eigenbench.methods.classifiers.logistic_decoder import (
 )
 from eigenbench.methods.classifiers.many_labels import choose_threshold
 from eigenbench.methods.classifiers.score_calibration import fit_temperature
+from eigenbench.methods.linalg.ridge_system import RidgeSystem
 from eigenbench.methods.linalg.row_blocks import class_indicators
 
 
@@ -293,6 +296,42 @@ def test_features_may_be_many_for_the_rows(multilabel):
         model = LabelEmbeddingClassifier(feature_map=map_, random_state=0).fit(X, Y)
         P = model.predict_proba(V)
         assert -np.where(W, np.log(P), np.log1p(-P)).sum(axis=1).mean() < 0.75 * guess
+
+
+def test_all_rows_are_whitened_as_the_rows_that_chose(multilabel, monkeypatch):
+    ridges = []
+    factor = RidgeSystem.factor
+    monkeypatch.setattr(
+        RidgeSystem, "factor", lambda self, ridge: ridges.append(ridge / self.n_rows) or factor(self, ridge)
+    )
+    LabelEmbeddingClassifier(PCA(29), random_state=0).fit(*multilabel[:2])
+    assert ridges == pytest.approx([290 / 540, 290 / 540], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("descents", "parts"),
+    [
+        ([(3, 1.0)], [1]),
+        ([(2, 1.0), (3, 0.9)], [1, 1 / 4]),
+        ([(1, 1.0), (1, 1.1)], [1, 1 / 4]),
+        ([(1, np.nan), (1, np.nan)], [1, 1 / 4]),
+        ([(1, 1.0), (1, 0.9), (2, 0.8), (2, 0.7)], [1, 1 / 4, 1 / 16, 1 / 64]),
+    ],
+)
+def test_early_best_losses_shorten_the_steps(monkeypatch, descents, parts):
+    tried, waiting = [], list(descents)
+
+    def descended(self, rows, held_out, n_epochs, seed, part=1.0):
+        tried.append(part)
+        best_epoch, loss = waiting.pop(0)
+        return Descended(np.zeros(1), best_epoch, np.ones(4), np.full(4, loss))
+
+    monkeypatch.setattr(LabelDecoder, "descended", descended)
+    found, part = LabelDecoder("independent", 4, "auto", "auto", None, 5).chosen(None, None, 0)
+    assert tried == parts
+    losses = [loss for _, loss in descents]
+    assert part == parts[0 if np.isnan(losses).any() else int(np.argmin(losses))]
+    assert_array_equal(found.held_out_losses[0], losses[parts.index(part)])
 
 
 def test_adam_steps_of_many_weights_are_those_of_the_paper():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,6 +36,14 @@ LARGEST_BATCH = 512
 Rows = tuple[WhitenedFeatures, Targets]
 
 
+class Choice(NamedTuple):
+    """The ridge of the whitening, the part of the first step length to begin with, and the epochs."""
+
+    ridge: float
+    part: float
+    n_epochs: int
+
+
 @dataclass(frozen=True)
 class LabelDecoder:
     """Settings of a descent; see `eigenbench.LabelEmbeddingClassifier`."""
@@ -47,7 +56,7 @@ class LabelDecoder:
     n_iter_no_change: int
 
     def chosen(self, rows: Rows, held_out: Rows, seed: int) -> tuple[Descended, float]:
-        """Descend, again with a quarter of the length where the best of held-out rows is met at once.
+        """Descend, again with a quarter of the length while the least held-out loss is early and falls.
 
         Returns also the part of the first step length that it began with.
         """
@@ -57,7 +66,7 @@ class LabelDecoder:
             if found.best_epoch > EARLY_PASSES:
                 break
             again = self.descended(rows, held_out, self.max_iter, seed, part / 4)
-            if again.held_out_losses.min() >= found.held_out_losses.min():
+            if not _least_loss(again) < _least_loss(found):
                 break
             found, part = again, part / 4
         return found, part
@@ -85,6 +94,10 @@ class LabelDecoder:
             held_out_loss=partial(mean_loss, loss, descent.weights, *held_out) if held_out else None,
             patience=self.n_iter_no_change,
         )
+
+
+def _least_loss(found: Descended) -> float:
+    return float(found.held_out_losses[found.best_epoch - 1])
 
 
 def whitening_ridge(n_rows: int, n_features: int) -> float:

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter
 
-from eigenbench.methods.classifiers.label_decoder import LabelDecoder, whitening_ridge
+from eigenbench.methods.classifiers.label_decoder import Choice, LabelDecoder, whitening_ridge
 from eigenbench.methods.classifiers.logistic_decoder import (
     LOGIT_BYTES,
     LabelledPart,
@@ -95,7 +95,8 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
     learning_rate : float or "auto", default="auto"
         First step length for minibatches of 512 rows; it falls with the square root of their size. "auto"
         takes 0.03, and longer steps if there are few in all; where the held-out loss is smallest after one of
-        the first two epochs it starts again with a quarter of the length, up to three times.
+        the first two epochs it starts again with a quarter of the length, up to three times while that lowers
+        the loss.
     batch_size : int or "auto", default="auto"
         Rows of a minibatch; "auto" takes 1/200 of the rows, but at least 32 and at most 512.
     sampled_labels : int or None, default=None
@@ -107,7 +108,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
     validation_fraction, n_iter_no_change
         As for :class:`StochasticLogistic`, by default 0.1 and 5.
     refit : bool, default=True
-        Whether to fit again on all rows afterwards, for about twice the time.
+        Whether to fit again on all rows afterwards, with what was chosen, for about twice the time.
     threshold : {"micro_f1", "hamming_loss"} or float in (0, 1), default="micro_f1"
         For an indicator matrix: labels of at least this probability are predicted. A name has it chosen on
         the held-out rows, one for all labels.
@@ -148,7 +149,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
     the losses, that of repeated rows, of which others are held out and drawn.
 
     Time: the embedding; D³/3 + n·D² once to whiten; 4·n·D·c flops for each epoch, or 4·n·D·(b + s) with
-    minibatches of b rows and s sampled labels, whose losses are estimates. Memory: 16·D·c bytes, kept
+    minibatches of b rows and s sampled labels, whose losses are estimates. Memory: 24·D·c bytes, kept
     features, a copy of the rows that are not held out, 4·n·k bytes while a feature map is fitted, and blocks
     of 16 MB. ``predict`` and ``predict_top_k`` never hold scores of all rows.
 
@@ -242,8 +243,9 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, c)
             Class labels, at least two different ones, or an indicator matrix of zeros and ones.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights ≥ 0: in the losses and the whitening a row of weight 2 counts as two rows. An embedding
-            whose ``fit`` takes none sees every row of positive weight once.
+            Weights ≥ 0: in the losses and the moments of the whitening a row of weight 2 counts as two rows;
+            its ridge goes by the number of rows. An embedding whose ``fit`` takes none sees every row of
+            positive weight once.
 
         Returns
         -------
@@ -274,14 +276,14 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         held_out = self._held_out(strata, rng)
         seed = int(rng.randint(np.iinfo(np.int32).max))
         if not held_out.any():
-            self._train(rows, None, self.max_iter, seed)
+            self._train(rows, None, seed)
             return self
         unseen = rows.at(np.flatnonzero(held_out))
-        part = self._train(rows.at(np.flatnonzero(~held_out)), unseen, self.max_iter, seed)
+        choice = self._train(rows.at(np.flatnonzero(~held_out)), unseen, seed)
         self.temperature_ = self._temperature(unseen.X, unseen.targets)
         curves = self.loss_curve_, self.validation_curve_
         if self.refit:
-            self._train(rows, None, self.n_iter_, seed, part)
+            self._train(rows, None, seed, choice)
         self.loss_curve_, self.validation_curve_ = curves
         self.coef_ /= self.temperature_
         self.intercept_ /= self.temperature_
@@ -302,26 +304,30 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         self.coef_, self.intercept_ = coef.astype(np.float32), intercept.astype(np.float32)
 
     def _train(
-        self, rows: LabelledPart, held_out: LabelledPart | None, n_epochs: int, seed: int, part: float = 1.0
-    ) -> float:
-        """Fit everything; with held-out rows choose the step length, the number of epochs and the threshold.
-
-        Takes and returns the part of the first step length that the steps begin with.
-        """
+        self, rows: LabelledPart, held_out: LabelledPart | None, seed: int, choice: Choice | None = None
+    ) -> Choice:
+        """Fit everything, by a choice; without one make it and choose the threshold, if rows are held out."""
         self._fit_features(rows, seed)
-        system = gram_system(FeatureBlocks(rows.X, self._features_of()), rows.targets.weights)
-        system.factor(whitening_ridge(rows.X.shape[0], len(system.mean)) * system.n_rows)
+        weights = rows.targets.weights
+        system = gram_system(FeatureBlocks(rows.X, self._features_of()), weights)
+        if choice is None:
+            n_rows = rows.X.shape[0] if weights is None else np.count_nonzero(weights)
+            choice = Choice(whitening_ridge(int(n_rows), len(system.mean)), 1.0, self.max_iter)
+        system.factor(choice.ridge * system.n_rows)
         whitened = partial(WhitenedFeatures, system=system, cache_size=self.cache_size)
         seen = whitened(rows.X, self._features_of()), rows.targets.normalised()
         decoder = LabelDecoder(
             *(self.loss_, self.max_iter, self.learning_rate, self.batch_size),
             *(self.sampled_labels, self.n_iter_no_change),
         )
+        part = choice.part
         if held_out is None:
-            found = decoder.descended(seen, None, n_epochs, seed, part)
+            found = decoder.descended(seen, None, choice.n_epochs, seed, part)
         else:
             unseen = whitened(held_out.X, self._features_of()), held_out.targets.normalised()
             found, part = decoder.chosen(seen, unseen, seed)
+            del unseen
+        del seen
         self.n_iter_ = found.best_epoch
         self.loss_curve_, self.validation_curve_ = found.losses, found.held_out_losses
         coef, shift = system.unwhiten(found.weights[:-1])
@@ -329,7 +335,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         self.intercept_ = (found.weights[-1] + shift).astype(np.float32)
         if held_out is not None and self._multilabel and isinstance(self.threshold, str):
             self.threshold_ = self._chosen_threshold(held_out.X, held_out.targets)
-        return part
+        return Choice(choice.ridge, part, found.best_epoch)
 
     def _fit_features(self, rows: LabelledPart, seed: int) -> None:
         """Set ``embedding_`` and ``feature_map_`` to clones fitted on the rows."""
