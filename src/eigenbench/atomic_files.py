@@ -21,31 +21,9 @@ _SUFFIX = ".tmp"
 
 @contextlib.contextmanager
 def replacing_file(path: Path) -> Iterator[Path]:
-    """Give a temporary file that becomes ``path`` when the block ends, and is removed when it fails.
+    """Give an empty temporary file that becomes ``path`` when the block ends, and is removed when it fails.
 
-    Parameters
-    ----------
-    path : Path
-        The file to write; its folder is created when absent.
-
-    Yields
-    ------
-    Path
-        An empty file in the same folder, to be written by the block.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written or flushed; ``path`` is then as it was.
-
-    Examples
-    --------
-    >>> from tempfile import mkdtemp
-    >>> path = Path(mkdtemp()) / "numbers.txt"
-    >>> with replacing_file(path) as temporary:
-    ...     _ = temporary.write_text("1 2 3")
-    >>> path.read_text()
-    '1 2 3'
+    The folder is created where it is absent. After an OSError, ``path`` is as it was.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_SUFFIX}")
@@ -65,20 +43,7 @@ def replacing_entries(folder: Path) -> Iterator[Path]:
     Nothing is replaced before everything has been written and flushed. A folder is replaced as a whole: what
     it held before is gone.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the entries go; created when absent.
-
-    Yields
-    ------
-    Path
-        An empty folder inside ``folder``, to be filled by the block.
-
-    Raises
-    ------
-    OSError
-        If something cannot be written or flushed; ``folder`` is then as it was.
+    ``folder`` is created where it is absent. After an OSError before the first replacement it is as it was.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".", suffix=_SUFFIX) as name:
@@ -101,20 +66,7 @@ def making_folder(folder: Path) -> Iterator[Path]:
 
     What an earlier call that was killed left beside ``folder`` is removed first.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder to make; it must not exist or be empty.
-
-    Yields
-    ------
-    Path
-        An empty folder beside it, to be filled by the block.
-
-    Raises
-    ------
-    OSError
-        If something cannot be written or flushed; there is no ``folder`` then.
+    ``folder`` must be absent or empty. After an OSError there is none.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     for left in folder.parent.glob(f".{folder.name}.????????{_SUFFIX}"):
@@ -154,13 +106,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def json_text(value: Any) -> str:
-    """Return a value as JSON text: one key a line, sorted, each level indented by one space.
-
-    Examples
-    --------
-    >>> json_text({"b": 2, "a": 1})
-    '{\\n "a": 1,\\n "b": 2\\n}\\n'
-    """
+    """Return a value as JSON text: one key a line, sorted, each level indented by one space."""
     return json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n"
 
 

@@ -97,23 +97,6 @@ def compare_methods(
     .. [1] G. K. Smyth, "Linear models and empirical Bayes methods for assessing differential expression in
        microarray experiments", Statistical Applications in Genetics and Molecular Biology 3 (2004).
     .. [2] C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52 (2003).
-
-    Examples
-    --------
-    >>> rows = np.arange(200)
-    >>> wrong = {"gem": [rows < 10, rows < 12], "pca": [rows < 60, rows < 64], "nca": [rows < 11]}
-    >>> runs = {
-    ...     name: {seed: RowMetric(one[:, None]) for seed, one in enumerate(found)}
-    ...     for name, found in wrong.items()
-    ... }
-    >>> found = compare_methods(runs)
-    >>> found.table[["tied", "difference"]]
-          tied  difference
-    gem   True       0.000
-    pca  False       0.255
-    nca   True       0.000
-    >>> found.basis
-    'seeds and test rows'
     """
     seeds = sorted({seed for found in runs.values() for seed in found} if test_rows is None else test_rows)
     sizes = {seed: found[seed].n_rows for found in runs.values() for seed in seeds if seed in found}
@@ -152,12 +135,6 @@ def compare_values(
     ``values`` has a line per seed and a column per method; two seeds have a share ``overlap`` of their test
     data in common. Where all differences of two methods are the same there is no test. Raises a ValueError if
     a value is not finite.
-
-    Examples
-    --------
-    >>> values = pd.DataFrame({"gem": [0.10, 0.12, 0.11, 0.10, 0.12], "pca": [0.30, 0.33, 0.31, 0.31, 0.30]})
-    >>> compare_values(values).table["tied"].to_dict()
-    {'gem': True, 'pca': False}
     """
     means = values.mean()
     best = _best(means, lower_is_better)

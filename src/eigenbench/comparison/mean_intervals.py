@@ -41,12 +41,6 @@ def wilson(n_errors: int, n_rows: int, *, level: float = 0.95) -> Interval:
     ----------
     .. [1] E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22
        (1927).
-
-    Examples
-    --------
-    >>> found = wilson(80, 10_000)
-    >>> f"{found.estimate:.4f} [{found.low:.4f}, {found.high:.4f}]"
-    '0.0080 [0.0064, 0.0099]'
     """
     if not (0 <= n_errors <= n_rows and n_rows > 0):
         raise ValueError(f"{n_errors} errors in {n_rows} rows give no error rate")
@@ -90,13 +84,6 @@ def mean_interval(
     .. [2] C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52 (2003).
     .. [3] C. Franco, R. J. A. Little, T. A. Louis and E. V. Slud, "Comparative study of confidence intervals
        for proportions in complex sample surveys", Journal of Survey Statistics and Methodology 7 (2019).
-
-    Examples
-    --------
-    >>> wrong = [np.arange(300) < n_wrong for n_wrong in (20, 24, 22)]
-    >>> found = mean_interval({seed: RowMetric(rows[:, None]) for seed, rows in enumerate(wrong)})
-    >>> f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"
-    '0.073 [0.049, 0.109]'
     """
     if not runs:
         raise ValueError("no run to estimate a mean from")

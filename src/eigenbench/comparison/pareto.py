@@ -11,11 +11,6 @@ def pareto_front(points: ArrayLike) -> NDArray[np.bool_]:
 
     Columns of ``points`` are quantities of which less is better, such as seconds and error. Equal points are
     on the front together, points that are not finite never. Cost: n**2 k comparisons.
-
-    Examples
-    --------
-    >>> pareto_front([[1.0, 0.3], [2.0, 0.1], [3.0, 0.1], [np.nan, 0.0]])
-    array([ True,  True, False, False])
     """
     values = np.asarray(points, dtype=np.float64)
     complete = np.isfinite(values).all(axis=1)

@@ -20,15 +20,6 @@ def rank_intervals(errors: pd.DataFrame) -> pd.DataFrame:
     which the method failed. Each of 2,000 resamples draws as many datasets as there are, with replacement,
     and ranks the methods by their mean ranks on them; ``_low`` and ``_high`` hold 95 % of the resamples.
     ``place`` is 1 for the best. Ranks hold for these methods alone: make them again for others.
-
-    Examples
-    --------
-    >>> errors = pd.DataFrame({"gem": [1, 1, 2, 1, 1.0], "pca": [2, 2, 1, 3, 4.0], "nca": [3, 4, 5, 2, 5.0]})
-    >>> rank_intervals(errors)[["place", "place_low", "place_high"]]
-         place  place_low  place_high
-    gem      1          1           2
-    pca      2          1           3
-    nca      3          2           3
     """
     table = complete_table(errors, min_methods=1)
     ranks = table.rank(axis=1).to_numpy()
@@ -54,13 +45,6 @@ def rank_claim_support(
     and no pool has to be tried. Returns the share of resamples of the datasets in which ``better`` has the
     lower mean rank in every pool; 0 where it has not on the datasets as they are. A page may state the claim
     from .95 on.
-
-    Examples
-    --------
-    >>> pca = np.array([0.10, 0.20, 0.30, 0.25, 0.15, 0.22])
-    >>> errors = pd.DataFrame({"gem": pca - 0.03, "pca": pca, "nca": pca[::-1]})
-    >>> rank_claim_support(errors, "gem", "pca")
-    1.0
     """
     table = complete_table(errors)
     first, second = table[better].to_numpy(), table[worse].to_numpy()

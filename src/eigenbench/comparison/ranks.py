@@ -119,16 +119,6 @@ def wilcoxon_holm(errors: pd.DataFrame) -> pd.DataFrame:
     ----------
     .. [1] J. W. Pratt, "Remarks on zeros and ties in the Wilcoxon signed rank procedures", JASA 54 (1959).
     .. [2] J. Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7 (2006).
-
-    Examples
-    --------
-    >>> gem = np.array([0.10, 0.20, 0.15, 0.32, 0.08, 0.11])
-    >>> wilcoxon_holm(pd.DataFrame({"gem": gem, "pca": gem + 0.01, "nca": [0.1, 0.2, 0.2, 0.3, 0.1, 0.1]}))
-                  p_value   p_holm
-    first second
-    gem   pca     0.03125  0.09375
-          nca     0.87500  1.00000
-    pca   nca     0.71875  1.00000
     """
     differences = pairwise_differences(complete_table(errors))
     p_values = [_signed_rank_p(values) for values in differences.to_numpy().T]
@@ -149,16 +139,7 @@ def _signed_rank_p(differences: np.ndarray) -> float:
 
 
 def win_tie_loss(errors: pd.DataFrame) -> pd.DataFrame:
-    """Count for each pair ``(first, second)`` on how many datasets the first wins, ties and loses.
-
-    Examples
-    --------
-    >>> errors = pd.DataFrame({"gem": [0.1, 0.2, 0.3, 0.2, 0.1], "pca": [0.2, 0.2, 0.2, np.inf, 0.3]})
-    >>> win_tie_loss(errors)
-                  wins  ties  losses
-    first second
-    gem   pca        3     1       1
-    """
+    """Count for each pair ``(first, second)`` on how many datasets the first wins, ties and loses."""
     differences = pairwise_differences(complete_table(errors))
     wins, losses = (differences < 0).sum(), (differences > 0).sum()
     return pd.DataFrame({"wins": wins, "ties": len(differences) - wins - losses, "losses": losses})
@@ -168,11 +149,6 @@ def least_holm_p(n_methods: int, n_datasets: int) -> float:
     """Return the smallest p-value that `wilcoxon_holm` can give, corrected for all pairs.
 
     Where it is above the level, the corrected p-values say nothing and should not be shown.
-
-    Examples
-    --------
-    >>> least_holm_p(3, 6), least_holm_p(3, 8)
-    (0.09375, 0.0234375)
     """
     n_pairs = n_methods * (n_methods - 1) // 2
     return min(1.0, n_pairs * 2.0 ** (1 - n_datasets))
@@ -182,11 +158,6 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     """Correct p-values for their number, by Holm (1979); NaN, where there was no test, stays NaN.
 
     As statsmodels' `multipletests`, which looks for garbage in the whole process at each call.
-
-    Examples
-    --------
-    >>> holm([0.01, np.nan, 0.04, 0.03])
-    array([0.03,  nan, 0.06, 0.06])
     """
     corrected = np.array(p_values, dtype=np.float64)
     tested = np.flatnonzero(~np.isnan(corrected))

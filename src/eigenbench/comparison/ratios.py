@@ -22,15 +22,6 @@ def error_ratios(errors: pd.DataFrame) -> pd.DataFrame:
     score. The interval of each pair by itself is Student's t, 95 %, for the mean of the logarithms over
     datasets. ``detectable`` is the ratio above 1 that these datasets find in 80 %. All are NaN where a run of
     the pair failed. Raises a RefusedComparison for a negative error, and as `complete_table`.
-
-    Examples
-    --------
-    >>> pca = np.array([0.10, 0.20, 0.30, 0.25, 0.15, 0.22])
-    >>> gem = pca * [0.8, 0.9, 0.85, 0.8, 0.9, 0.95]
-    >>> error_ratios(pd.DataFrame({"gem": gem, "pca": pca})).round(2)
-                  ratio  low  high  detectable
-    first second
-    gem   pca      0.86  0.8  0.93         1.1
     """
     logarithms = log_errors(errors)
     finite = np.isfinite(logarithms).all()
@@ -49,14 +40,7 @@ def error_ratios(errors: pd.DataFrame) -> pd.DataFrame:
 
 
 def log_errors(errors: pd.DataFrame) -> pd.DataFrame:
-    """Take logarithms of errors, infinite where a run failed; their differences are logarithms of ratios.
-
-    Examples
-    --------
-    >>> errors = pd.DataFrame({"gem": [0.0, 0.2, 0.1, 0.3, 0.2], "pca": [0.02, 0.2, 0.2, 0.3, 0.2]})
-    >>> np.exp(log_errors(errors)["gem"]).round(3).tolist()
-    [0.01, 0.2, 0.1, 0.3, 0.2]
-    """
+    """Take logarithms of errors, infinite where a run failed; their differences are logarithms of ratios."""
     table = complete_table(errors)
     negative = (table < 0).to_numpy()
     if negative.any():
@@ -74,12 +58,6 @@ def equivalence(ratios: pd.DataFrame) -> pd.Series:
 
     ``"first better"`` or ``"second better"`` where the interval lacks 1, ``"equivalent"`` where it lies
     within 10 %, ``"open"`` otherwise. A small difference that is sure counts as one.
-
-    Examples
-    --------
-    >>> ends = {"low": [0.75, 0.94, 0.7, np.nan], "high": [0.97, 1.08, 1.2, np.nan]}
-    >>> equivalence(pd.DataFrame(ends)).tolist()
-    ['first better', 'equivalent', 'open', 'open']
     """
     low, high = ratios["low"], ratios["high"]
     within = (low >= 1 / (1 + EQUIVALENCE)) & (high <= 1 + EQUIVALENCE)

@@ -30,12 +30,6 @@ class RowMetric:
         Makes the metric of their means over rows; by default it is the mean of the only column.
     scale : float, default=1
         Factor of the metric: n where it is a count of rows.
-
-    Examples
-    --------
-    >>> f1 = RowMetric(np.array([[1.0, 3.0], [2.0, 4.0]]), lambda means: 2 * means[..., 0] / means[..., 1])
-    >>> round(f1.value, 3)
-    0.857
     """
 
     values: Any

@@ -41,14 +41,6 @@ class PlantedLabels(StrictModel):
     for earlier ones. ``nonzeros_per_row`` and ``labels_per_row`` are expected numbers of different words and
     labels; row lengths are log-normal, and 1 label gives every row exactly one. Columns are numbered at
     random.
-
-    Examples
-    --------
-    >>> from eigenbench.datasets.planted_labels import PlantedLabels
-    >>> data = PlantedLabels(n_rows=100, n_features=2000, n_labels=50, rank=5, nonzeros_per_row=20)
-    >>> X, Y = data.make()
-    >>> X.shape, Y.shape, bool((Y.sum(axis=1) == 1).all())
-    ((100, 2000), (100, 50), True)
     """
 
     n_rows: int = Field(ge=1)

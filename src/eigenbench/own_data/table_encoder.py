@@ -51,18 +51,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     name, ``kinds_`` the kind, ``forms_`` the decimal sign or format of dates of texts, ``categories_`` the
     texts by code, and ``origins_`` what is subtracted from numbers, which are then divided by ``units_``: 0
     and 1 for most.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = pd.DataFrame({"size": ["1,5", "2,0", "?"], "colour": ["red", "blue", "red"], "unit": "cm"})
-    >>> encoder = TableEncoder().fit(table)
-    >>> encoder.transform(table)
-    array([[1.5, 1. ],
-           [2. , 0. ],
-           [nan, 1. ]], dtype=float32)
-    >>> encoder.left_out_
-    {'unit': 'constant'}
     """
 
     def __init__(self, decimal: str | None = None, kinds: Mapping[str, Kind] | None = None):

@@ -94,11 +94,6 @@ def inverse_propensities(
     ``1/p_l = 1 + C (N_l + b)^-a`` with ``C = (ln N - 1)(b + 1)^a`` (Jain, Prabhu and Varma, KDD 2016, section
     4), for N_l of N training rows that have the label. The paper's a and b are 0.5 and 0.4 for Wikipedia, 0.6
     and 2.6 for Amazon, and 0.55 and 1.5 where nothing is known. At least 1 for N > e.
-
-    Examples
-    --------
-    >>> inverse_propensities(np.array([1, 100]), 1000).round(2)
-    array([6.91, 1.77])
     """
     constant = (np.log(n_rows) - 1) * (b + 1) ** a
     return 1 + constant * (np.asarray(counts, dtype=np.float64) + b) ** -a

@@ -145,15 +145,10 @@ class ClassSums:
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-            The rows.
-        y : array-like of shape (n,)
-            Their labels.
+        X, y, sample_weight
+            As for ``update``. The rows may hold NaN if the output of the map does not.
         feature_map : transformer, optional
-            A fitted transformer that acts on each row alone; its output is made block by block. The rows may
-            hold NaN if its output does not.
-        sample_weight : array-like of shape (n,), optional
-            Weights ≥ 0.
+            A fitted transformer that acts on each row alone; its output is made block by block.
 
         Returns
         -------
