@@ -105,7 +105,8 @@ class CalibratedLeastSquares(PartitionedFit, StreamedClassifier):
     rows are in one fold: integer weights give the model of repeated rows. No probability is zero.
 
     *Many classes.* A link has 16 numbers for each pair of classes. From 50 classes on the rounds are passes
-    of :class:`StochasticLogistic`, linear in the classes.
+    of :class:`StochasticLogistic`, linear in the classes. A ridge is then no penalty but bounds the steps:
+    with 260 classes of ALOI, 0.3 has twice the error of "auto".
 
     Time: n·D² + D³/3 flops once, 4·n·D·c + 32·n·c² per round, and the feature map in every pass over blocks
     that are not kept (2T passes); twice where rows are held out. Folds: 4·min(n, D)³ + 20·T·n·min(n, D)·c for
