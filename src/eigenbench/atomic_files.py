@@ -21,31 +21,9 @@ _SUFFIX = ".tmp"
 
 @contextlib.contextmanager
 def replacing_file(path: Path) -> Iterator[Path]:
-    """Give a temporary file that becomes ``path`` when the block ends, and is removed when it fails.
+    """Give an empty file that becomes ``path`` when the block ends, and is removed when it fails.
 
-    Parameters
-    ----------
-    path : Path
-        The file to write; its folder is created when absent.
-
-    Yields
-    ------
-    Path
-        An empty file in the same folder, to be written by the block.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written or flushed; ``path`` is then as it was.
-
-    Examples
-    --------
-    >>> from tempfile import mkdtemp
-    >>> path = Path(mkdtemp()) / "numbers.txt"
-    >>> with replacing_file(path) as temporary:
-    ...     _ = temporary.write_text("1 2 3")
-    >>> path.read_text()
-    '1 2 3'
+    It lies in the folder of ``path``, which is created when absent. After an OSError ``path`` is as it was.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_SUFFIX}")
@@ -62,23 +40,8 @@ def replacing_file(path: Path) -> Iterator[Path]:
 def replacing_entries(folder: Path) -> Iterator[Path]:
     """Give an empty folder whose files and folders replace those of the same names in ``folder``.
 
-    Nothing is replaced before everything has been written and flushed. A folder is replaced as a whole: what
-    it held before is gone.
-
-    Parameters
-    ----------
-    folder : Path
-        Where the entries go; created when absent.
-
-    Yields
-    ------
-    Path
-        An empty folder inside ``folder``, to be filled by the block.
-
-    Raises
-    ------
-    OSError
-        If something cannot be written or flushed; ``folder`` is then as it was.
+    Nothing is replaced before everything has been written and flushed: after an OSError ``folder`` is as it
+    was. A folder is replaced as a whole: what it held before is gone. ``folder`` is created when absent.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".", suffix=_SUFFIX) as name:
@@ -97,24 +60,10 @@ def replacing_entries(folder: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def making_folder(folder: Path) -> Iterator[Path]:
-    """Give a folder that becomes ``folder`` when the block ends, and is removed when it fails.
+    """Give an empty folder that becomes ``folder`` when the block ends, and is removed when it fails.
 
-    What an earlier call that was killed left beside ``folder`` is removed first.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder to make; it must not exist or be empty.
-
-    Yields
-    ------
-    Path
-        An empty folder beside it, to be filled by the block.
-
-    Raises
-    ------
-    OSError
-        If something cannot be written or flushed; there is no ``folder`` then.
+    ``folder`` must not exist or be empty; after an OSError there is none. What an earlier call that was
+    killed left beside it is removed first.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     for left in folder.parent.glob(f".{folder.name}.????????{_SUFFIX}"):
@@ -140,27 +89,13 @@ def remove_unfinished(folder: Path) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a value as JSON with sorted keys; ``path`` is either the old file or the whole new one.
-
-    Raises
-    ------
-    ValueError
-        For a number that JSON does not have, such as NaN.
-    OSError
-        If the file cannot be written.
-    """
+    """Write a value as `json_text`, completely or not at all; a ValueError for NaN and infinity."""
     with replacing_file(path) as temporary:
         temporary.write_text(json_text(value), encoding="utf-8")
 
 
 def json_text(value: Any) -> str:
-    """Return a value as JSON text: one key a line, sorted, each level indented by one space.
-
-    Examples
-    --------
-    >>> json_text({"b": 2, "a": 1})
-    '{\\n "a": 1,\\n "b": 2\\n}\\n'
-    """
+    """Return a value as JSON text: one key a line, sorted, each level indented by one space."""
     return json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n"
 
 
