@@ -52,13 +52,7 @@ def sqlite_path(uri: str) -> Path | None:
 
 
 def shown_uri(uri: str) -> str:
-    """Return an address for messages, receipts and logs: no password, lone user name or query value.
-
-    Examples
-    --------
-    >>> shown_uri("postgresql://lab:secret@host/mlflow"), shown_uri("https://TOKEN@host/?key=1")
-    ('postgresql://lab:***@host/mlflow', 'https://***@host/?key=***')
-    """
+    """Return an address for messages, receipts and logs: no password, lone user name or query value."""
     parts = _parsed(uri)
     if parts is None:
         scheme, separator, _ = uri.partition("://")
