@@ -95,7 +95,13 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def json_text(value: Any) -> str:
-    """Return a value as JSON text: one key a line, sorted, each level indented by one space."""
+    """Return a value as JSON text: one key a line, sorted, each level indented by one space.
+
+    Examples
+    --------
+    >>> json_text({"b": 2, "a": 1})
+    '{\\n "a": 1,\\n "b": 2\\n}\\n'
+    """
     return json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n"
 
 

@@ -14,10 +14,15 @@ _INVISIBLE = re.compile(
 
 
 def printable(value: Any) -> Any:
-    """Return a plain value in whose texts each control and bidirectional character is written as ``\\x1b``.
+    """Return a plain value in whose texts each control and bidirectional character is written out.
 
     Everything that comes from outside passes through this once, where records and titles are read: a
     terminal, page or table shows such a text as it is. Escapes of a format, such as HTML, are the writer's.
+
+    Examples
+    --------
+    >>> printable({"title": "a\\x1b[2J", "rows": [3, "\\u202eb"]})
+    {'title': 'a\\\\x1b[2J', 'rows': [3, '\\\\u202eb']}
     """
     if isinstance(value, str):
         return _INVISIBLE.sub(lambda found: ascii(found[0])[1:-1], value)

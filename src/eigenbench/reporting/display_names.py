@@ -80,7 +80,13 @@ _WORDS = {
 
 
 def method_name(key: str) -> str:
-    """Return the display name of a method of a suite, as "No embedding" for ``identity``."""
+    """Return the display name of a method of a suite.
+
+    Examples
+    --------
+    >>> [method_name(key) for key in ("gem", "deep_gem", "identity", "srf_p7", "pca_rotated")]
+    ['GEM', 'Deep GEM', 'No embedding', 'Spherical random features, p = 7', 'PCA rotated']
+    """
     if found := re.fullmatch(r"(.+)_p(\d+)", key):
         return f"{method_name(found[1])}, p = {found[2]}"
     return _METHODS.get(key) or _in_words(key)
@@ -96,7 +102,13 @@ def classifier_name(key: str) -> str:
 
 
 def dataset_name(key: str) -> str:
-    """Return the display name of a dataset, as "Forest cover type, 2,000 rows" for ``covtype_2000``."""
+    """Return the display name of a dataset.
+
+    Examples
+    --------
+    >>> dataset_name("covtype_2000"), dataset_name("mnist")
+    ('Forest cover type, 2,000 rows', 'MNIST')
+    """
     if found := re.fullmatch(r"(.+)_(\d000)", key):
         return f"{dataset_name(found[1])}, {int(found[2]):,} rows"
     return _DATASETS.get(key) or _in_words(key)
