@@ -21,9 +21,9 @@ _SUFFIX = ".tmp"
 
 @contextlib.contextmanager
 def replacing_file(path: Path) -> Iterator[Path]:
-    """Give an empty temporary file that becomes ``path`` when the block ends, and is removed when it fails.
+    """Give an empty file that becomes ``path`` when the block ends, and is removed when it fails.
 
-    The folder is created where it is absent. After an OSError, ``path`` is as it was.
+    It lies in the folder of ``path``, which is created when absent. After an OSError ``path`` is as it was.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_SUFFIX}")
@@ -40,10 +40,8 @@ def replacing_file(path: Path) -> Iterator[Path]:
 def replacing_entries(folder: Path) -> Iterator[Path]:
     """Give an empty folder whose files and folders replace those of the same names in ``folder``.
 
-    Nothing is replaced before everything has been written and flushed. A folder is replaced as a whole: what
-    it held before is gone.
-
-    ``folder`` is created where it is absent. After an OSError before the first replacement it is as it was.
+    Nothing is replaced before everything has been written and flushed: after an OSError ``folder`` is as it
+    was. A folder is replaced as a whole: what it held before is gone. ``folder`` is created when absent.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".", suffix=_SUFFIX) as name:
@@ -62,11 +60,10 @@ def replacing_entries(folder: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def making_folder(folder: Path) -> Iterator[Path]:
-    """Give a folder that becomes ``folder`` when the block ends, and is removed when it fails.
+    """Give an empty folder that becomes ``folder`` when the block ends, and is removed when it fails.
 
-    What an earlier call that was killed left beside ``folder`` is removed first.
-
-    ``folder`` must be absent or empty. After an OSError there is none.
+    ``folder`` must not exist or be empty; after an OSError there is none. What an earlier call that was
+    killed left beside it is removed first.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     for left in folder.parent.glob(f".{folder.name}.????????{_SUFFIX}"):
@@ -92,15 +89,7 @@ def remove_unfinished(folder: Path) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a value as JSON with sorted keys; ``path`` is either the old file or the whole new one.
-
-    Raises
-    ------
-    ValueError
-        For a number that JSON does not have, such as NaN.
-    OSError
-        If the file cannot be written.
-    """
+    """Write a value as `json_text`, completely or not at all; a ValueError for NaN and infinity."""
     with replacing_file(path) as temporary:
         temporary.write_text(json_text(value), encoding="utf-8")
 

@@ -27,9 +27,8 @@ class Component:
     """A scikit-learn estimator that suites refer to by ``name``: its class, or ``package.module:Class``.
 
     ``kind`` is its role in a pipeline; None where the class says it. ``extra`` is the optional dependency
-    that it needs, ``pip install eigenbench[extra]``, ``attribute`` the class, where it is not called as the
-    component. ``own`` code, the user's or a further package's, is tried before it is used; ``folder`` is
-    where the module lies if it is not installed.
+    that it needs, ``attribute`` the class, where it is not called as the component. ``own`` code, the user's
+    or a further package's, is tried before it is used; ``folder`` is where it lies if it is not installed.
     """
 
     name: str

@@ -22,14 +22,15 @@ _BLOCK = 2**21
 class RowMetric:
     """Contributions of one run's test rows to a metric.
 
-    Attributes
-    ----------
-    values : array or sparse array, shape (n, q)
-        Numbers of each row, such as its true positives; booleans for whether it is wrong.
-    combine : callable, optional
-        Makes the metric of their means over rows; by default it is the mean of the only column.
-    scale : float, default=1
-        Factor of the metric: n where it is a count of rows.
+    ``values`` (n, q), dense or sparse, are numbers of each row, such as its true positives; booleans for
+    whether it is wrong. ``combine`` makes the metric of their means over rows; by default it is the mean of
+    the only column. ``scale`` is a factor of the metric: n where it is a count of rows.
+
+    Examples
+    --------
+    >>> f1 = RowMetric(np.array([[1.0, 3.0], [2.0, 4.0]]), lambda means: 2 * means[..., 0] / means[..., 1])
+    >>> round(f1.value, 3)
+    0.857
     """
 
     values: Any
@@ -57,11 +58,8 @@ class RowMetric:
         """Contribution of each row to the metric, shape (n,), which sum to zero for a mean over rows.
 
         The metric moves by this much, to first order, when a row counts once more: by the jackknife, which
-        computes it again without each row [1]_.
-
-        References
-        ----------
-        .. [1] B. Efron, "The jackknife, the bootstrap and other resampling plans", SIAM 1982, chapter 3.
+        computes it again without each row (B. Efron, "The jackknife, the bootstrap and other resampling
+        plans", SIAM 1982, chapter 3).
         """
         n = self.n_rows
         if self.combine is None:

@@ -13,15 +13,7 @@ from eigenbench.comparison.row_metric import RowMetric
 
 @dataclass(frozen=True, eq=False)
 class SamplingUnits:
-    """The unit of each test row, by seed.
-
-    Attributes
-    ----------
-    codes : mapping of int to array of int, shape (n_test,)
-        Number of the unit of each test row.
-    n_units : int
-        Number of units that any seed tests.
-    """
+    """The unit of each test row, ``codes`` (n_test,) by seed; ``n_units`` are those that any seed tests."""
 
     codes: Mapping[int, NDArray[np.intp]]
     n_units: int

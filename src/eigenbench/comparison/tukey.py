@@ -24,14 +24,11 @@ def moderated_variances(
     """Shrink the variances of methods towards a common one, as far as they are alike.
 
     The variances are taken as draws from a scaled inverse chi-squared distribution, whose two parameters are
-    estimated from the mean and the spread of their logarithms [1]_. Where they differ by no more than chance,
-    the common variance serves for all. Fewer than three variances stay as they are. Degrees of freedom are
-    never more than the sum over methods.
-
-    References
-    ----------
-    .. [1] G. K. Smyth, "Linear models and empirical Bayes methods for assessing differential expression in
-       microarray experiments", Statistical Applications in Genetics and Molecular Biology 3 (2004).
+    estimated from the mean and the spread of their logarithms (G. K. Smyth, "Linear models and empirical
+    Bayes methods for assessing differential expression in microarray experiments", Statistical Applications
+    in Genetics and Molecular Biology 3, 2004). Where they differ by no more than chance, the common variance
+    serves for all. Fewer than three variances stay as they are. Degrees of freedom are never more than the
+    sum over methods.
     """
     given = np.asarray(variances, dtype=np.float64)
     own = np.broadcast_to(np.asarray(freedom, dtype=np.float64), given.shape)

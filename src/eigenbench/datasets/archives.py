@@ -125,8 +125,7 @@ def zip_errors(archive: str, place: str, remedy: str = FETCH_AGAIN) -> Iterator[
 def pack_tar(members: Iterable[tuple[str, bytes]]) -> bytes:
     """Return a tar that depends on nothing but the members' relative names and bytes.
 
-    Names lose the folder common to all; members are sorted; times, owners and modes are fixed. So two
-    archives of the same files, packed differently, give the same bytes and one SHA-256 serves both.
+    Names lose the folder common to all. So differently packed archives of the same files have one SHA-256.
     """
     content = dict(members)
     root = os.path.commonpath([str(PurePosixPath(name).parent) for name in content]) if content else ""

@@ -24,10 +24,7 @@ GROUPS = "groups_all.npy"
 
 
 class RawFileOrigin(StrictModel):
-    """A raw file as stored and where it came from: kind of source and its text.
-
-    The kind is ``found`` when the file was already in place.
-    """
+    """A raw file as stored and where it came from: kind of source, or ``found`` in place, and its text."""
 
     name: str
     sha256: Sha256
@@ -80,10 +77,7 @@ class PartitionList(StrictModel):
 
 
 class TrainingFiles(StrictModel):
-    """Content of ``X_train.json``: the partitions in their order, the column of the labels, and the labels.
-
-    The labels are as the partitions have them, in the order of their codes.
-    """
+    """Content of ``X_train.json``: partitions in their order, label column, labels in the order of codes."""
 
     files: tuple[PartitionRecord, ...]
     target: str | int | None
@@ -96,11 +90,7 @@ def read_training_files(path: Path) -> TrainingFiles:
 
 
 class ArrayRecord(StrictModel):
-    """One ``.npy`` file of the prepared folder, or the list of the partitions that hold the training rows.
-
-    Sum and bytes are those of the whole file, header included. The sum of a list stands for those of the
-    partitions in it.
-    """
+    """Sum and bytes, header included, of a prepared ``.npy`` file or the list of training partitions."""
 
     sha256: Sha256
     bytes: int

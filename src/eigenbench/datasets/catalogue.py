@@ -34,9 +34,8 @@ NOT_STATED = "not stated"
 class RawFile(StrictModel):
     """One file of a dataset's raw folder, whose sources are tried in their order.
 
-    Sum and bytes are those of the file as stored, that is after the source's ``decode`` steps, and the same
-    for all sources; decoding stops with an error beyond the bytes. Only a file that the user supplies can go
-    without both; it is taken as it is.
+    Sum and bytes are those of the stored file, the same for all sources; their ``decode`` steps stop with an
+    error beyond the bytes. Only a file that the user supplies can go without both; it is taken as it is.
     """
 
     sha256: Sha256 | None = None
@@ -45,10 +44,7 @@ class RawFile(StrictModel):
 
 
 class Expectation(StrictModel):
-    """Counts that the data must have.
-
-    ``exact_rows`` is False where the rows are only known about, for planning.
-    """
+    """Counts that the data must have; without ``exact_rows`` those of rows are for planning only."""
 
     rows: dict[Part, Annotated[int, Field(gt=0)]]
     features: Annotated[int, Field(gt=0)]
@@ -97,10 +93,7 @@ class CatalogueEntry(StrictModel):
 
     @property
     def n_test(self) -> int | None:
-        """Test rows of one split; None for folds and where the rows are only known about.
-
-        Where a random split is stratified, rounding in each class can make it a few rows more or less.
-        """
+        """Test rows of one split, but for rounding in each class; None for folds and without exact rows."""
         rows, split = self.expect.rows, self.split
         if not self.expect.exact_rows or isinstance(split, FoldSplit):
             return None
@@ -175,8 +168,7 @@ class RowLimits(StrictModel):
 class Sample(StrictModel):
     """An entry that draws rows of another dataset by the split seed, of each class its share.
 
-    Where there are official parts, the rows of each part are drawn from it; otherwise one half of the rows is
-    the test part.
+    Official parts are drawn from separately; without them one half of the rows is the test part.
     """
 
     of: str
@@ -274,10 +266,7 @@ def own_catalogue(suites_dir: Path) -> Path | None:
 
 
 def load_with_own(suites_dir: Path) -> Catalogue:
-    """Return the catalogue that comes with eigenbench together with that of a folder of suites.
-
-    A name that both have means the folder's own dataset. Raises `CatalogueError` as `load_catalogue` does.
-    """
+    """Return the shipped catalogue with that of a folder of suites, which wins where both have a name."""
     path = own_catalogue(suites_dir)
     if path is None:
         return load_catalogue()

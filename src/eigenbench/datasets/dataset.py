@@ -194,8 +194,7 @@ class CodedFile:
 def labelled_blocks(reader: ParquetFile | ArrayFile) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield finite float32 rows, and labels as int64 or texts.
 
-    Raises `PartitionError` with the file's name for a value that is not finite, or too large for float32, or
-    a label that is a fraction.
+    A `PartitionError` names the file for another value, or a label that is a fraction.
     """
     for X, y in reader():
         with np.errstate(over="ignore"):

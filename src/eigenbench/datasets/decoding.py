@@ -21,8 +21,7 @@ _Step = Callable[[str, BinaryIO, int], BinaryIO]
 def decode(path: Path, steps: Sequence[str], sink: HashingWriter, limit: int) -> None:
     """Copy a file, as its source gave it, through decoding steps into a sink, which bounds the result.
 
-    A step that must hold its whole input in memory reads at most ``limit`` bytes. Raises `MalformedData` for
-    an input that is truncated, not in the format of a step, or too large.
+    A step that must hold its whole input in memory reads at most ``limit`` bytes.
     """
     with compression_errors(path.name), path.open("rb") as source:
         stream: BinaryIO = source
@@ -76,10 +75,9 @@ def adult_to_a9a(data: bytes) -> bytes:
     """Turn ``adult.data`` or ``adult.test`` into the svmlight text of ``a9a`` or ``a9a.t``.
 
     Six numeric columns are binned (a value belongs to the first bin whose upper edge it doesn't exceed),
-    eight categorical ones are coded one-hot, a missing value sets no feature: 123 binary features in all. The
-    bin edges and the order of the codes were found by aligning the two published data sets row by row. Lines
-    without 15 columns (a comment, blank lines) are left out, and lines end in the blank that the published
-    files have. Raises `MalformedData` with the line for a value that Adult doesn't know.
+    eight categorical ones are coded one-hot, a missing value sets no feature: 123 binary features in all. Bin
+    edges and order of codes were found by aligning the two published data sets row by row. Lines without 15
+    columns are left out, and lines end in the blank that the published files have.
     """
     lines = []
     for number, line in enumerate(data.decode("latin-1").splitlines(), start=1):

@@ -23,13 +23,11 @@ def deformed_digits(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield blocks of randomly deformed copies of square images, float32, and their labels.
 
-    Example number i is a row drawn at random from ``X``, resampled (bilinear, zero outside) at points that
-    are moved by a random affine map about the image's centre plus a smooth random field, in the spirit of the
-    infinite MNIST of Loosli, Canu and Bottou [1]_ [2]_. The field is a sum of low cosine waves with Gaussian
-    amplitudes, so its displacement at a pixel is Gaussian with mean 0 and varies over a third of the image's
-    side. The examples depend on the seed and on the data alone, not on ``block``. 28 x 28 pixels: about
-    30,000 examples a second on one core; memory for one block and 5 MB, whatever n is. Raises a ValueError
-    for rows that are no square images, other than one label a row, no rows, or n or block below 1.
+    Each example is a row drawn at random from ``X``, resampled (bilinear, zero outside) at points moved by a
+    random affine map about the image's centre plus a smooth random field, in the spirit of the infinite MNIST
+    of Loosli, Canu and Bottou [1]_ [2]_. The field is a sum of low cosine waves with Gaussian amplitudes; it
+    varies over a third of the image's side. Examples depend on the seed and the data alone, not on ``block``.
+    28 x 28 pixels: about 30,000 examples a second on one core; memory for one block and 5 MB.
 
     References
     ----------

@@ -228,9 +228,8 @@ def _own_files_are_unchanged(entry: CatalogueEntry, card: Card, folder: Path) ->
 def own_file_is_unchanged(path: Path, raw: RawFile, record: FileRecord) -> bool:
     """Return whether a raw file without a pinned sum is what its record says, and so is its source.
 
-    A file that the user put in the raw folder has no other source; for one from the mirror, the first source
-    that is there counts, and when there is none, the raw file alone. Without the file, its source must be
-    there.
+    A file put in the raw folder has no other source; of one from the mirror the first source that is there
+    counts, if any. Without the file, its source must be there.
     """
     in_place = path.is_file()
     if in_place and sha256_of(path) != record.sha256:

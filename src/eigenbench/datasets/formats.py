@@ -29,10 +29,7 @@ class PlainFormat(StrictModel):
 
 
 class TableFormat(StrictModel):
-    """Delimited text with one label column, the first or the last.
-
-    With ``one_hot`` the other columns are categories: one 0/1 feature for each value of each column.
-    """
+    """Delimited text with labels in the first or last column; ``one_hot`` codes the others as categories."""
 
     reader: Literal["table"]
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
@@ -48,10 +45,7 @@ class PgmFormat(StrictModel):
 
 
 class RFrameFormat(StrictModel):
-    """R's data frame of numbers with two factors: the label, and one for the part.
-
-    The levels of the latter, ``part_column``, begin with the part and a dot.
-    """
+    """R's data frame of numbers, a label factor, and a factor whose levels begin with the part and a dot."""
 
     reader: Literal["r_frame"]
     label: str
@@ -90,10 +84,7 @@ class MatFormat(StrictModel):
 
 
 class SpeechFormat(StrictModel):
-    """Recordings in TIMIT's layout, as eleven frames of cepstra with phone states.
-
-    ``test_speakers`` says which of TIMIT's lists the test part follows.
-    """
+    """Recordings in TIMIT's layout; ``test_speakers`` is which of TIMIT's lists the test part follows."""
 
     reader: Literal["speech_corpus"]
     test_speakers: Literal["core_test", "development"]
@@ -102,8 +93,7 @@ class SpeechFormat(StrictModel):
 class PartitionsFormat(StrictModel):
     """Parquet or .npy files in partitions, of which those for training are never read as a whole.
 
-    ``target`` is the column of the labels: its name in Parquet, its number in .npy files, where the last is
-    the default.
+    ``target`` is the label column: its name in Parquet, its number in .npy files, by default the last.
     """
 
     reader: Literal["partitions"]

@@ -30,11 +30,9 @@ def prepare_partitions(
 ) -> tuple[dict[str, ArrayRecord], TrainingFiles]:
     """Read all partitions once; write what a prepared folder keeps of them, and return its description.
 
-    ``raw`` is the folder with the lists of partitions, ``folder`` the prepared one. Needs memory for one
-    block of rows, and the labels of the test rows. Raises `MalformedData` with the name of a partition that
-    is missing, damaged, or has other columns or types than the first one for training; for one that is in
-    both parts; other counts than the catalogue's; a class without a training row. Nothing is then written but
-    test rows whose dataset gets no card.
+    ``raw`` is the folder with the lists of partitions. Needs memory for one block of rows, and the labels of
+    the test rows. A partition unlike the first one for training is `MalformedData`, as is one in both parts,
+    and a class without a training row. Test rows may then be written already, but their dataset gets no card.
     """
     assert isinstance(entry.format, PartitionsFormat)
     lists: dict[Part, PartitionList] = {

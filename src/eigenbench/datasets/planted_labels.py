@@ -134,10 +134,7 @@ class PlantedLabels(StrictModel):
         return generator.permutation(size).astype(np.int32)
 
     def make(self, n_jobs: int | None = None) -> tuple[csr_array, csr_array]:
-        """Return X (n, d) and the indicator matrix Y (n, c), both float32, made by ``n_jobs`` threads.
-
-        Needs 16 bytes of memory for each nonzero, and about 0.2 µs a word and thread.
-        """
+        """Return X (n, d) and indicators Y (n, c), float32: 16 bytes a nonzero, 0.2 µs a word and thread."""
         _, _ = self._mean_length, self._extra_labels
         columns = self._numbering("words", self.n_features), self._numbering("labels", self.n_labels)
         jobs = (delayed(self._chunk)(number, *columns) for number in range(-(-self.n_rows // _CHUNK)))
@@ -179,10 +176,7 @@ class PlantedLabels(StrictModel):
 
 
 def recipe_of(dataset: str) -> PlantedLabels:
-    """Return what the training rows of a synthetic dataset of the catalogue were made from.
-
-    Raises ValueError for any other dataset.
-    """
+    """Return the recipe of a synthetic dataset's training rows; a ValueError for any other dataset."""
     folder = Path(__file__).parent / "recipes"
     try:
         return PlantedLabels.model_validate_json((folder / f"{dataset}_train.json").read_bytes())
@@ -232,11 +226,9 @@ def captured_energy(data: PlantedLabels, embedding: np.ndarray, *, centred: bool
 
 
 def canonical_angles(data: PlantedLabels, embedding: np.ndarray, *, centred: bool = True) -> np.ndarray:
-    """Return the angles between the planted space and an embedding's span, ascending, in radians.
+    """Return the min(m, k) angles between the planted space and an embedding's span, ascending, in radians.
 
-    There are min(m, k) of them, where m is the dimension of the planted space: the rank, less 1 if centred.
-    All are 0 for an embedding that contains the planted space and π/2 for one that is orthogonal to it.
-    Parameters are those of `captured_energy`.
+    m is the dimension of the planted space: the rank, less 1 if centred. Parameters as of `captured_energy`.
     """
     factor = data.label_factor
     lengths = np.sqrt(factor.multiply(factor).sum(axis=1))

@@ -90,10 +90,9 @@ def make_folder(folder: Path) -> Path:
 
 
 class HashingWriter:
-    """Binary sink that counts and hashes what it writes.
+    """Binary sink that counts and hashes what it writes, named in messages.
 
-    With a ``limit``, one byte more raises `MalformedData`, so that a decompression bomb or an endless
-    response stops early; ``name`` is that of the file in the message.
+    One byte above ``limit`` is `MalformedData`: a decompression bomb or an endless response stops early.
     """
 
     def __init__(self, stream: BinaryIO, name: str, limit: int | None = None):

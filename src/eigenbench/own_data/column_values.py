@@ -69,10 +69,9 @@ def infer_kind(column: pd.Series, wanted: Kind | None = None) -> tuple[Kind, lis
 
     Texts are tried as numbers, then as dates: a form counts if at least 95 % of the values that are present
     have it; other text is a category. Zeros in front, as in ``00042``, and more than 15 digits are codes;
-    ``20240229`` is a date, unless numbers are ``wanted``. Times of day are parts of a day.
-
-    Forms are, of numbers written as text, the possible decimal signs, ``.`` and ``,``; of dates written as
-    text one format of `pandas.to_datetime`; else there are none.
+    ``20240229`` is a date, unless numbers are ``wanted``. Times of day are parts of a day. Forms are the
+    possible decimal signs of numbers written as text, or one format of `pandas.to_datetime`; else there are
+    none.
     """
     if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
         return "date", []

@@ -103,10 +103,7 @@ _DENSITY = 0.01
 
 
 def seconds_of_classifier(name: str, entry: CatalogueEntry) -> float:
-    """Estimate the time to fit a classifier to a dataset, so that the cheap ones come first.
-
-    Measured on tables of 1,000 to 10,000 rows; right within a factor of five.
-    """
+    """Estimate the time to fit a classifier, from tables of 1,000 to 10,000 rows, within a factor of five."""
     n, c = entry.rows_of_a_run, entry.expect.classes
     d = entry.expect.features * (_DENSITY if entry.sparse else 1.0)
     match name.removesuffix("Classifier").removesuffix("Regressor"):

@@ -133,10 +133,7 @@ def choose(problem: Problem, options: Options) -> tuple[Methods, str]:
 
 
 def check_held_out(problem: Problem, seed: int) -> None:
-    """Draw the held-out rows of every fold, as the runs will; the seed chooses a repetition of the folds.
-
-    A fold without rows to hold out, or with one class left to fit on, is an `OwnDataError`.
-    """
+    """Refuse, before any run, a fold without rows to hold out, or with one class left to fit on."""
     y, groups = problem.codes, problem.groups
     for fold in range(problem.n_folds or 1):
         try:
@@ -177,8 +174,7 @@ def run_comparison(
     """Compare methods on a problem, in a folder for all that is written.
 
     The time began at ``started``, by `time.monotonic`. ``seen`` gets the runs and those that are done, while
-    they are made; ``ranked`` gets the answer before report and MLflow have it. What can't be done is an
-    `OwnDataError`.
+    they are made; ``ranked`` gets the answer before report and MLflow have it.
     """
     started = time.monotonic() if started is None else started
     methods, metric = choose(problem, options)

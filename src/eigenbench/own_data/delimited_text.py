@@ -52,11 +52,7 @@ def read_delimited(path: Path, *, delimiters: str = _DELIMITERS, header: bool = 
     Every column is text; empty fields are missing. Lines before the header with another number of fields, or
     one field that is not empty, are titles and left out, as are comments, which begin with ``#``, and
     repetitions of the header. Where every row has one field more than the header, its first field names the
-    row, as R writes it; such names differ.
-
-    An `OwnDataError` names what is wrong, with its line: an empty file, another encoding, a row with another
-    number of fields, a quote that is not closed, two columns with one name, a header that is missing, or
-    units below it.
+    row, as R writes it; such names differ. Whatever else is irregular is an `OwnDataError` with its line.
     """
     encoding = _encoding(path)
     with io.TextIOWrapper(open_bytes(path), encoding, newline="") as lines:

@@ -41,8 +41,7 @@ from eigenbench.own_data.workspace import Workspace
 def fit_in_order(workspace: Workspace, cores: int) -> None:
     """Fit what is not done, so many runs at once; a method that fails is left out of later folds.
 
-    All methods do the first fold before any does the second; within a fold they come by estimated time. It is
-    an error if another process works there.
+    All methods do the first fold before any does the second; within a fold they come by estimated time.
     """
     workspace.results.mkdir(exist_ok=True)
     hold_lock(workspace.results)

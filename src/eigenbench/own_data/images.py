@@ -50,10 +50,7 @@ def read_image_folder(folder: str | Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _decoded(image: Any) -> Any:
-    """Return an image upright and in memory, no larger than what is needed of it.
-
-    Its mode is L, RGB, or, with more than eight bits, F with values from 0 to 1.
-    """
+    """Return an image upright, L, RGB or (above eight bits) F from 0 to 1, no larger than what is needed."""
     from PIL import Image, ImageOps
 
     image = ImageOps.exif_transpose(image)

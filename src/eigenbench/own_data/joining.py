@@ -45,10 +45,7 @@ _SCALE: dict[str, Any] = {"StandardScaler": {}}
 
 @dataclass(frozen=True)
 class ReferencePart:
-    """Suite as it was when the reference was made, its results, and the digest and rows of its data.
-
-    Only the chosen datasets and splits are there.
-    """
+    """Reference of the chosen datasets and splits: suite as it was, results, digest and rows of the data."""
 
     plan: SuitePlan
     records: list[Record]
@@ -146,10 +143,9 @@ def _read(text: str) -> JoinedMethod:
 
 
 def write_suite(joined: JoinedMethod, part: Suite, folder: Path, time_limit: float | None) -> Path:
-    """Write a suite that runs one method as a suite runs its own, with the user's modules beside it.
+    """Write a suite that runs one method as ``part`` runs its own, with the user's modules beside it.
 
-    It has the experiments of ``part``, with their splits, searches and classifiers. ``time_limit`` is for one
-    run, in seconds; by default it is that of the suite.
+    ``time_limit`` is for one run, in seconds; by default it is that of the suite.
     """
     if time_limit is not None and time_limit <= 0:
         raise OwnDataError(f"--time-limit {time_limit:g} is not a number of seconds above 0")
@@ -211,9 +207,7 @@ def joined_result(reference: ReferencePart, plan: SuitePlan, records: Sequence[R
     a geometric mean over datasets; on the front no competitor is both faster and better. ``nearest`` are
     competitors one by one, with Wilcoxon's p-value, not corrected for several, and the ratio of errors to
     theirs. ``datasets`` have the error of each split, None where the run failed; ``code`` a digest of each
-    module that is not eigenbench's.
-
-    Raises `OwnDataError` if a run has no record, or the ranks are refused.
+    module that is not eigenbench's. A run without record is an `OwnDataError`, as are refused ranks.
     """
     if absent := len(plan.runs) - len(records):
         raise OwnDataError(f"{absent} of {len(plan.runs)} runs have no record: give the command again")

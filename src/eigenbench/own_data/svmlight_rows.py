@@ -27,9 +27,7 @@ def read_svmlight(path: Path, like: UserTable | None) -> UserTable:
 
     Indices count from 0 if one is 0, else from 1. A first line of three numbers, those of rows, features and
     labels, is that of the extreme classification repository, whose indices count from 0. A file of test rows
-    has the columns and labels of the training rows, ``like``, as it does not say them itself. A line of
-    another form, an index that 32 bits can't number, other counts than the first line says, and a label that
-    no training row has, are an `OwnDataError`.
+    has the columns and labels of the training rows, ``like``, as it does not say them itself.
     """
     with open_bytes(path) as stream:
         content = stream.read().removeprefix(codecs.BOM_UTF8)

@@ -27,10 +27,9 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> OwnDataError:
 
 @dataclass(frozen=True)
 class UserTable:
-    """Rows as the user gives them, and the name of the file, or ``X``, that messages call them by.
+    """Rows as the user gives them: features are a DataFrame or csr_array, ``name`` is for messages.
 
-    Features are a DataFrame or csr_array. ``first_column`` is the number of the first column in a svmlight
-    file, 0 or 1.
+    ``first_column`` is the number of the first column in a svmlight file, 0 or 1.
     """
 
     name: str
@@ -50,10 +49,7 @@ class UserTable:
 
 
 def split_columns(name: str, frame: pd.DataFrame, target: Sequence[str], group: str | None) -> UserTable:
-    """Divide the columns of a table into features, targets and groups.
-
-    A column that is not there is an `OwnDataError`, as is what `table_of` refuses.
-    """
+    """Divide a table's columns into features, targets and groups; a missing one is an `OwnDataError`."""
     check_names(name, frame.columns)
     if not len(frame):
         raise OwnDataError(f"{name} has no rows")
@@ -78,11 +74,7 @@ def check_names(name: str, columns: Any) -> None:
 
 
 def table_of(name: str, X: Any, y: Any, groups: Any = None) -> UserTable:
-    """Make a table of arrays, data frames or a sparse matrix.
-
-    Lengths that differ, an X without rows or columns, a y without columns, two columns of one name, and
-    arrays of another shape, are an `OwnDataError`.
-    """
+    """Make a table of arrays, data frames or a sparse matrix; shapes that don't fit are an `OwnDataError`."""
     try:
         features = csr_array(X) if issparse(X) else as_table(X)
         targets = as_table(y.toarray() if issparse(y) else y)

@@ -40,10 +40,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     A column of texts is tried as numbers (thousands, currency, percent, a decimal comma, markers of missing
     values), then as dates, and is a category otherwise; see `eigenbench.own_data.column_values`. The forms
     are kept, so that test rows and new files are read alike. Nothing is learned of the target, so `fit` may
-    see all rows, those of a test included.
-
-    Columns are left out where all values are equal or missing, where texts are different in nearly every
-    row, and where an unnamed column numbers the rows, in any order.
+    see all rows, those of a test included. Columns are left out where all values are equal or missing, where
+    texts are different in nearly every row, and where an unnamed column numbers the rows, in any order.
 
     ``decimal`` is the sign in texts, found in the table if it is None; ``kinds`` names columns that are to be
     ``number``, ``date`` or ``category``. ``left_out_`` has the reason by the name of a column that isn't
@@ -60,8 +58,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> TableEncoder:
         """Find the kind of every column of a table, pandas' or polars'.
 
-        A table without a usable column, a column of lists, and one that is not there or not of the kind that
-        `kinds` asks for, are a ValueError.
+        A ValueError refuses a table without a usable column, and a column of lists or not of its `kinds`.
         """
         table = as_table(X)
         if absent := [name for name in self.kinds or {} if name not in table.columns]:

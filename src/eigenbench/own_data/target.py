@@ -150,10 +150,7 @@ def _spelling(label: str) -> str:
 
 
 def _class_labels(values: pd.Series) -> np.ndarray:
-    """Return labels as whole numbers or texts.
-
-    Texts are numbers only where each is written as Python writes a whole number: ``007`` and ``7`` differ.
-    """
+    """Return labels as whole numbers, if each is written as Python writes one (``007`` is not), or texts."""
     name = values.name
     if pd.api.types.is_datetime64_any_dtype(values) or pd.api.types.is_complex_dtype(values):
         raise OwnDataError(f"target {name!r} holds {values.dtype}, which is no class")

@@ -46,8 +46,7 @@ def save_winner(workspace: Workspace, problem: Problem, method: str, classifier:
     """Fit a method on all rows, those of a test file included, and write ``model.skops``.
 
     Its settings are those with the best score on the held-out training rows of all folds together. The model
-    takes a table like the user's, or sparse rows, and returns labels as the user writes them. Its
-    ``fitted_on_`` says on which rows it was fitted.
+    takes rows like the user's and returns the user's labels; ``fitted_on_`` says on which rows it was fitted.
     """
     plan = load_plan(workspace.suite)
     (found,) = (one for one in plan.of(EXPERIMENT) if one.spec.method == method)

@@ -47,8 +47,7 @@ def write_workspace(
 ) -> Workspace:
     """Write data, catalogue and suite; what is there already and the same stays valid.
 
-    The metric is without ``test_``, the seed chooses a repetition of the folds, and the limit is that of one
-    fit in seconds. A folder that holds something else, and a seed that is too large, are an `OwnDataError`.
+    The metric is without ``test_``, the seed chooses a repetition of the folds, ``time_limit`` is in seconds.
     """
     workspace = Workspace(folder)
     if folder.exists() and not workspace.suite.exists() and not _is_unfinished(workspace):
@@ -112,8 +111,7 @@ def add_curve(workspace: Workspace, lines: Mapping[str, tuple[str, str]], sizes:
 def copy_suite(workspace: Workspace, path: Path) -> None:
     """Write the suite to a file, and its catalogue and data beside it, so that it runs from there.
 
-    A suite of that name is replaced; another catalogue, or other data, beside it is an `OwnDataError`, as is
-    a name that is not a suite file's.
+    Another catalogue, or other data, beside it is an `OwnDataError`.
     """
     if path.suffix != ".yaml" or path.name == OWN_CATALOGUE:
         raise OwnDataError(f"--suite {path} is not the name of a suite's file, such as mine.yaml")

@@ -154,10 +154,7 @@ def published_by_group(published: Iterable[PublishedComparison], metric: str) ->
 def forest_plot(
     board: pd.DataFrame, numbers: Mapping[tuple[str, str], float], groups: Sequence[RunGroup]
 ) -> Drawing | None:
-    """Draw the ranked methods of a leaderboard, best first; None with fewer than two.
-
-    Ties with the best are shaded, and the published ``numbers`` marked beside their method.
-    """
+    """Draw the ranked methods, best first, with ties and published ``numbers`` marked; None below two."""
     ranked = board[board["rank"].notna()]
     if len(ranked) < 2:
         return None

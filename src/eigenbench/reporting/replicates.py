@@ -129,11 +129,10 @@ def within_range(metric: str, low: float, high: float, n_test: int | None) -> tu
 class RunGroup:
     """One method and classifier of an experiment, over its seeds; records are in the order of the seeds.
 
-    The suite asks for ``n_planned`` seeds. ``results_dir`` holds the predictions of the runs; it is None
-    where only the records are known. ``overlap`` is the share of their test rows that two seeds have in
-    common: 1 on one test set. ``synthetic`` data are made in place of those of a paper. ``n_tested`` is the
-    number of rows that a protocol tests; None where it is that of the dataset. ``colour`` numbers the colour
-    of the method in all figures.
+    The suite asks for ``n_planned`` seeds. ``results_dir`` holds the predictions, None where only the records
+    are known. ``overlap`` is the share of test rows that two seeds have in common: 1 on one test set.
+    ``synthetic`` data are made in place of those of a paper. ``n_tested`` rows are tested by a protocol; None
+    where it is the dataset's. ``colour`` numbers the colour of the method in all figures.
     """
 
     method: str
@@ -323,10 +322,9 @@ def is_crowded(groups: Sequence[RunGroup]) -> bool:
 
 
 def method_colours(experiments: Sequence[list[str]]) -> dict[str, int]:
-    """Number the colours of a suite's methods, given those of each experiment.
+    """Number the colours of a suite's methods, different within each experiment as far as colours suffice.
 
-    Methods of one experiment have different ones. Methods that are only in experiments with more methods
-    than colours all have the first.
+    Methods that are only in experiments with more methods than colours all have the first.
     """
     small = [methods for methods in experiments if len(methods) <= N_COLOURS]
     found: dict[str, int] = {}

@@ -41,10 +41,7 @@ class RunFiles:
         return "" if self.results_dir is None else self._link(self.results_dir / run_of(record).record)
 
     def log_link(self, record: Record) -> str:
-        """Return the address of the log of a run, or else of the logs of its experiment; empty without any.
-
-        Small runs share a job, and its log lies in the folder of the experiment.
-        """
+        """Return the address of a run's log, or of its experiment's where small runs share a job, or none."""
         if self.logs_dir is None:
             return ""
         folder = self.logs_dir / run_of(record).folder

@@ -32,10 +32,7 @@ from eigenbench.reporting.suite_ranks import SuiteRanks, suite_ranks
 
 @dataclass(frozen=True)
 class ExperimentView:
-    """Everything that the page shows of one experiment: its runs by method and classifier, and more.
-
-    ``comparisons`` are its published numbers, each beside what was measured.
-    """
+    """Content of the page on one experiment; ``comparisons`` are its published and measured numbers."""
 
     suite: Suite
     name: str

@@ -95,10 +95,7 @@ class Receipt(StrictModel):
 
     @property
     def machine(self) -> str:
-        """Twelve hexadecimal digits for the machine: a hash of processor and operating system.
-
-        Machines of one kind count as one, so that counts of machines are never too large.
-        """
+        """Twelve hexadecimal digits of processor and operating system: machines of one type count as one."""
         kinds = sorted({(found.cpu, found.platform.partition("-")[0]) for found in self.environments})
         return hashlib.sha256(json.dumps(kinds).encode()).hexdigest()[:12]
 
@@ -121,13 +118,7 @@ def write_receipt(receipt: Receipt, folder: Path) -> Path:
 
 
 def read_receipt(path: Path) -> Receipt:
-    """Read a receipt and check its seal and its fields.
-
-    Raises
-    ------
-    ReproductionError
-        If it cannot be read, was changed after it was written, or has another schema.
-    """
+    """Read a receipt; a ReproductionError where it is unreadable, was changed, or has another schema."""
     try:
         content = path.read_bytes()
         return _checked(json.loads(content), content)

@@ -80,15 +80,10 @@ def default_reference_folder() -> Path:
 def load_reference(suite: str, folder: Path | None = None) -> Reference:
     """Read the reference runs of a suite from every ``results*.csv`` of a folder and those below it.
 
-    Raises
-    ------
-    ReproductionError
-        If the folder has no result of the suite, or a file lacks a column or has a value that is no number.
-
-    Notes
-    -----
     A file ``earlier_keys.csv`` in the folder, with columns ``suite``, ``earlier`` and ``run_key``, gives the
-    present key of runs that were made when keys were computed in another way, by the same settings.
+    present key of runs that were made when keys were computed in another way, by the same settings. A
+    `ReproductionError` refuses a folder without a result of the suite, and a file that lacks a column or has
+    a value that is no number.
     """
     folder = folder or default_reference_folder()
     present = present_keys(suite, folder / EARLIER_KEYS)

@@ -27,10 +27,7 @@ def _load_pyfunc(path: str) -> Any:
 
 
 def log_model(store: SuiteStore, run_id: str, record: Record, file: Path) -> str:
-    """Store the skops file of a run as its MLflow model and return the model's name; it is whole last.
-
-    Its signature is (n, n_features) inputs of the record's dtype to (n,) class numbers.
-    """
+    """Store a run's skops file as its MLflow model, whole last, of inputs (n, d) and class numbers (n,)."""
     import numpy as np
     from mlflow import pyfunc
     from mlflow.entities import LoggedModelOutput

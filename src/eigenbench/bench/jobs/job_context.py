@@ -115,10 +115,9 @@ def finite_metrics(metrics: Mapping[str, Any]) -> dict[str, float]:
 def write_run_record(
     context: JobContext, classifier: str, seed: int, reports: list[Report], started: str
 ) -> None:
-    """Write ``record.json`` of a run; the last of the ``reports`` of search and fit has the outcome.
+    """Write ``record.json`` of a run, with the outcome of the last of the ``reports`` of search and fit.
 
-    Where there is no result, empty files take the places of model and predictions. For ``replaces`` see
-    `eigenbench.bench.jobs.outputs`.
+    Where there is no result, empty files take the places of model and predictions.
     """
     spec, final = context.spec, reports[-1]
     folder = context.folder(seed, classifier)

@@ -147,8 +147,7 @@ def load_plan(path: Path) -> SuitePlan:
 def plan_suite(suite: Suite, catalogue: Catalogue) -> SuitePlan:
     """Expand a suite, taking from the catalogue whose splits the seed draws and how large the data are.
 
-    Raises a SuiteError if an experiment's validation metric is not one for the targets of its dataset, a
-    method needs all rows of a dataset in partitions at once, or a size is more than the dataset has.
+    A SuiteError refuses what does not suit a dataset: a metric, a method for partitions, a size.
     """
     methods: list[MethodPlan] = []
     for name, experiment in suite.experiments.items():

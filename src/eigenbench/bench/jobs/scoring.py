@@ -97,10 +97,9 @@ def score_classes(model: Any, X: Any, y: NDArray[np.int64], n_classes: int) -> S
     """Predict every row once and compare with the labels, codes in ``range(n_classes)`` as the model's.
 
     Metrics are ``error`` (share), ``errors`` (count), ``balanced_error`` (mean of the class error over the
-    classes that occur), and, when the model gives probabilities, ``log_loss`` (nats per row), ``brier``,
-    the Brier score: the squared distance to the class's indicator, halved where there are two classes, and
-    ``calibration_error``, the expected calibration error of the predicted class in 15 bins.
-    Probabilities of one block of rows are in memory at a time, 128 MB.
+    classes that occur), and, when the model gives probabilities, ``log_loss`` (nats per row), ``brier``, the
+    squared distance to the class's indicator, halved for two classes, and ``calibration_error``, the expected
+    calibration error of the predicted class in 15 bins. Probabilities are in memory in blocks of 128 MB.
     """
     has_probabilities = hasattr(model, "predict_proba")
     predicted = np.empty(y.shape[0], dtype=np.int64)

@@ -1,7 +1,4 @@
-"""Train and test runs: choose their parameters, fit on all training rows, score the test rows once.
-
-Parameters are chosen on a part of the training rows that the candidates were not fitted on.
-"""
+"""Train and test runs: choose parameters on held-out training rows, fit on all, score the test rows once."""
 
 from __future__ import annotations
 

@@ -40,18 +40,11 @@ class SettingsModel(StrictModel):
 class ProtocolSettings(SettingsModel):
     """The ``settings`` of an experiment in a suite file; every protocol has its own keys.
 
-    Attributes
-    ----------
-    headline : str
-        The metric that tables show unless the suite names another; the first of `metrics` where the settings
-        do not give this one.
-    exclusive : bool
-        Whether its jobs get the whole machine, because they measure time.
-    optional : tuple of str
-        Fields that the settings of a run hold only where they are not the default, so that runs keep their
-        keys when a protocol gains a field.
-    takes_sizes : bool
-        Whether ``train_rows`` and ``classes`` of an experiment become settings, for all sizes in one run.
+    ``headline`` is the metric that tables show unless the suite names another; by default the first of
+    `metrics`. Jobs of an ``exclusive`` one get the whole machine, because they measure time. Fields in
+    ``optional`` are part of a run's settings only where they are not the default, so that runs keep their
+    keys when a protocol gains a field. With ``takes_sizes`` an experiment's ``train_rows`` and ``classes``
+    become settings, for all sizes in one run.
     """
 
     headline: ClassVar[str]
@@ -87,10 +80,7 @@ class ProtocolSettings(SettingsModel):
         return None
 
     def chosen_by(self) -> int | None:
-        """Return the seed whose run chooses parameters for all, so that one job runs a method with all seeds.
-
-        None where each run is for itself.
-        """
+        """Return the seed whose run chooses parameters for all, so that one job runs all seeds; else None."""
         return None
 
     def work(self, rows: int, features: int) -> int:
@@ -113,10 +103,7 @@ class ClassifierSettings(ProtocolSettings):
 
 
 def settings_class(module: Any) -> type[ProtocolSettings]:
-    """Return the class of the settings of a protocol's module, which others of it may derive from.
-
-    Raises a ValueError if the module has none or several.
-    """
+    """Return the settings of a protocol's module, a class that no other there extends; or a ValueError."""
     bases = (ProtocolSettings, ClassifierSettings)
     found = {
         kind
@@ -150,10 +137,7 @@ def by_size(measured: dict[int, dict[str, float]], axis: str) -> tuple[dict[str,
 
 
 def candidates_of(method: Any) -> dict[str, list[float]]:
-    """Return the values of parameters given as ``{choose: [...]}``, by ``step__parameter``.
-
-    Raises a ValueError if a list of values is empty or holds something else than numbers.
-    """
+    """Return the numbers given as ``{choose: [...]}``, by ``step__parameter``; a ValueError for others."""
     found = {
         name: value["choose"]
         for name, value in method.get_params(deep=True).items()

@@ -225,10 +225,7 @@ class _NestedRows:
 
 
 def _search(trial: Trial, rows: _NestedRows) -> tuple[dict[str, Any], dict[str, float]]:
-    """Return the parameters with the fewest errors on rows held out, and metrics of the search.
-
-    Later seeds take the parameters of the first.
-    """
+    """Return the first seed's parameters of fewest errors on rows held out, and metrics of the search."""
     from sklearn.model_selection import ParameterGrid
 
     settings: LearningCurveSettings = trial.settings

@@ -30,10 +30,9 @@ _CACHE_MB = 1000
 
 
 class LinearSVMSettings(ProtocolSettings):
-    """The kernel ``(1 - |x - y|² / a²)^degree``, the sizes D, and the values of C to choose from.
+    """The kernel ``(1 - |x - y|² / a²)^degree``, the sizes D, and the ascending values of C to choose from.
 
-    ``C`` is ascending. A method without steps is the exact kernel: a kernel machine, which chooses from
-    ``exact_C``.
+    A method without steps is a machine with the exact kernel, which chooses from ``exact_C``.
     """
 
     headline: ClassVar[str] = "test_error_at_2048"

@@ -152,8 +152,7 @@ class Task:
     ``X`` (n, d) are pixels, smoothed if the settings say so, scaled to unit length, as float64: images of one
     class in the order of the dataset, deformed copies after all images. ``raw`` (m, d) are the pixels of the
     m images as they are, scaled to unit length. ``y`` (n,) are class codes of the dataset, ``classes`` names
-    by code. ``origin`` (n,) is the number of the row of which a row is a deformed copy; its own number for an
-    image of the dataset.
+    by code. ``origin`` (n,) numbers the image that a row is a copy of, or is.
     """
 
     X: np.ndarray
@@ -171,8 +170,7 @@ class Task:
 def draw_tasks(trial: Trial) -> tuple[Task, Task]:
     """Draw the source and the target task with the trial's seed.
 
-    Raises a ValueError if a pool has too few classes, the images have another size than the settings say,
-    the dataset is sparse or multilabel, or a class that is named does not exist.
+    A ValueError says why the data do not suit the settings.
     """
     settings: TransferSettings = trial.settings
     own = trial.data()
@@ -348,8 +346,7 @@ def choose_on_held_out_classes(
     methods are fitted on the others, too. With ``always`` the error is taken even where nothing is chosen.
 
     Returns the chosen values by ``step__parameter``, and their mean error, or None when it was not taken.
-    Raises a ValueError if there are too few classes, or the error of the last combination if none can be
-    fitted.
+    Where no combination can be fitted, the error of the last one is raised.
     """
     from sklearn.base import clone
     from sklearn.model_selection import GroupKFold, ParameterGrid

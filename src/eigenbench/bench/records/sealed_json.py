@@ -58,10 +58,7 @@ def file_sums(folder: Path, *names: str) -> dict[str, dict[str, Any]]:
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
-    """Read a sealed file, and check the sums of all files that it names.
-
-    The DamagedFileError names the file that is not as it was written, which was set aside.
-    """
+    """Read a sealed file and check those that it names; a DamagedFileError names one, which was set aside."""
     content = path.read_bytes()
     if not seal_matches(content):
         raise DamagedFileError(f"{path}: changed after it was written; {set_aside(path)}")

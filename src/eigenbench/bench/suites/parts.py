@@ -164,10 +164,7 @@ class MethodSpec(SuiteModel):
 
 
 class ClassifierSpec(SuiteModel):
-    """A classifier and its search grid, with keys ``parameter``.
-
-    ``methods`` are those that it is trained on; all of the experiment unless given.
-    """
+    """A classifier and its grid, with keys ``parameter``; ``methods`` it is trained on, by default all."""
 
     component: str
     params: Params = {}

@@ -66,10 +66,9 @@ def suite_files(folder: Path) -> list[Path]:
 
 
 def load_suite(path: Path, datasets: list[str] | None = None) -> Suite:
-    """Read and validate a suite file; its name is the file's stem.
+    """Read and validate a suite file, whose stem is its name; ``datasets`` are the known names of these.
 
-    With ``datasets``, the known names, an unknown one is an error. Raises a SuiteError that names the file,
-    the key and the nearest known word.
+    A SuiteError names the file, the key and the nearest known word.
     """
     load_recipes()  # a fault in them is one error here, not one of each experiment
     try:

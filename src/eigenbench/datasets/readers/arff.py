@@ -36,8 +36,7 @@ _REMEDY = "correct the file, or fetch the dataset again"
 class ArffAttribute(NamedTuple):
     """A declared column: its name, the first word of its type in small letters, or "nominal", and the rest.
 
-    ``detail`` is the format of a date or the hierarchy of classes; ``values`` are those of a nominal
-    attribute.
+    ``detail`` is the format of a date or the class hierarchy; ``values`` are a nominal attribute's.
     """
 
     name: str
@@ -49,11 +48,7 @@ class ArffAttribute(NamedTuple):
 def open_arff(
     path: Path, text: Iterable[str], kinds: tuple[str, ...]
 ) -> tuple[list[ArffAttribute], Iterator[tuple[int, str]]]:
-    """Return the attributes of a file and its rows as numbered lines, without blank ones and comments.
-
-    ``kinds`` are the types that the attributes may have beside numbers. Raises `MalformedData` with the
-    line's number for another declaration, or no ``@data``.
-    """
+    """Return the attributes, numeric or of ``kinds``, and the rows as numbered lines without comments."""
     stripped = ((number, line.strip()) for number, line in enumerate(text, start=1))
     lines = ((number, line) for number, line in stripped if line and not line.startswith("%"))
     attributes: list[ArffAttribute] = []
@@ -132,11 +127,7 @@ def _wrong(path: Path, number: int, problem: str) -> MalformedData:
 
 
 def read_arff(path: Path, *, n_labels: int) -> RawRows:
-    """Read a sparse multilabel file, whose attributes are numeric, or 0 or 1, and whose last are the labels.
-
-    Raises `MalformedData` with the line's number for an unknown declaration, a row that isn't ``{index value,
-    …}`` with ascending indices in range, or a label that isn't 0 or 1.
-    """
+    """Read a sparse multilabel file: numeric or 0/1 attributes, labels last, ascending indices in a row."""
     columns, values, ends = array("i"), array("d"), array("q", [0])
     with path.open(encoding="latin-1", newline="\n") as text:
         attributes, lines = open_arff(path, text, ("nominal",))
@@ -166,14 +157,10 @@ def read_hmc(*paths: Path) -> RawRows:
     """Read the files of one part, which share a hierarchy.
 
     The last attribute is ``class hierarchical``, followed by a list of either paths (``01,01/01,…``: a tree,
-    whose nodes are the paths) or edges (``parent/child,…`` with ``root``: a directed acyclic graph). Other
-    attributes are numeric or nominal; ``?`` is a missing value. The class of a row is its nodes, joined by
-    ``@``.
-
-    Features are one column for a number and one for each value of a nominal attribute, with the mean of the
-    part's known values for a missing one; labels are the nodes as the file gives them, without their
-    ancestors. Raises `MalformedData` with the line's number for another kind of attribute, a hierarchy that
-    isn't one or differs between the files, a row with a value that is no number or not declared, or no rows.
+    whose nodes are the paths) or edges (``parent/child,…`` with ``root``: a directed acyclic graph). The
+    class of a row is its nodes, joined by ``@``. Features are one column for a number and one for each value
+    of a nominal attribute, with the mean of the part's known values for a missing one (``?``); labels are the
+    nodes as the file gives them, without their ancestors.
     """
     rows: list[list[float]] = []
     labels: list[list[int]] = []

@@ -26,8 +26,7 @@ def read_arrays(path: Path) -> RawRows:
     It holds ``X`` of shape (n, d), or of more dimensions, which become one; or ``X_data``, ``X_indices``,
     ``X_indptr`` and ``X_shape`` of a CSR array; ``y`` of shape (n,), whole numbers or texts of classes,
     floats of a regression, or of shape (n, c) of 0 and 1 with the names of its columns in ``label_names``;
-    and, for grouped folds, ``groups`` of shape (n,), whole numbers. Raises `MalformedData` for an array that
-    is missing or has another shape or type.
+    and, for grouped folds, ``groups`` of shape (n,), whole numbers.
     """
     features, arrays = load_arrays(path)
     y = arrays["y"]
@@ -42,10 +41,7 @@ def read_arrays(path: Path) -> RawRows:
 
 
 def load_arrays(path: Path) -> tuple[Matrix, dict[str, np.ndarray]]:
-    """Return the features of an npz file, and all its arrays by name.
-
-    ``y`` is among these, of whatever type, with an entry for each row. Raises as `read_arrays` does.
-    """
+    """Return the features of an npz file, and all its arrays by name, ``y`` of any type among them."""
     try:
         with zip_errors(path.name, "arrays", _REMEDY):
             _check_sizes(path)

@@ -28,10 +28,8 @@ def read_table(
 ) -> RawRows:
     """Read rows of numbers and a label, from UTF-8 text without header or blank lines.
 
-    With ``one_hot`` the columns are categories: one 0/1 feature for each value that a column has, column
-    after column, values in natural order. Labels are int64 when all are whole numbers, else strings. Raises
-    `MalformedData` with the line for a blank one, a value that is no number (with ``one_hot``: none at all),
-    a missing label or another number of columns. Takes 8 bytes a value besides the result.
+    With ``one_hot`` each value of a column is a 0/1 feature, column after column, values in natural order.
+    Labels are int64 when all are whole numbers, else strings. Takes 8 bytes a value besides the result.
     """
     from pyarrow import ArrowException, csv, float64, string
 
@@ -82,11 +80,7 @@ def _typed(labels: list[str]) -> np.ndarray:
 
 
 def read_matrix_and_labels(matrix: Path, labels: Path) -> RawRows:
-    """Read numbers separated by blanks, one example a line, and a file of whole numbers, one label a line.
-
-    Raises `MalformedData` for something else than numbers, lines of different lengths, an empty file, or not
-    one label a line of features.
-    """
+    """Read numbers separated by blanks, one example a line, and a file of whole numbers, one label a line."""
     features, codes = _numbers(matrix, np.float32), _numbers(labels, np.float64)
     if codes.shape[1] != 1:
         raise MalformedData(labels.name, "line 1", f"{codes.shape[1]} numbers instead of one label")
@@ -110,9 +104,7 @@ def read_orange_table(path: Path, *, label: str, text: str | None, n_features: i
     """Read the continuous columns beside a column of class labels, or the words of a column of text.
 
     ``?`` or nothing is a missing value, NaN; blank lines are left out. With ``text`` the features are counts
-    of words, each in the column of its hash, so that no word list depends on the rows; several words share a
-    column. Raises `MalformedData` with the line for a missing column or label, a value that is no number,
-    another number of values than names, or no rows.
+    of words, each in the column of its hash, which several can share, so that no word list depends on rows.
     """
     try:
         lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")

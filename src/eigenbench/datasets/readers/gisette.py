@@ -37,9 +37,7 @@ def read_gisette_rebuilt(
 ) -> RawRows:
     """Rebuild GISETTE from the four idx files of MNIST, whose digits of both parts are pooled.
 
-    Features are 7,000 x 5,000 whole numbers from 0 to 999, labels +1 and -1; the first 6,000 rows are the
-    training set. Raises `MalformedData` for a damaged file, images that aren't 28 x 28, or fewer than 3,500
-    digits of a class.
+    Features are 7,000 x 5,000 whole numbers from 0 to 999, labels +1 and -1; 6,000 training rows come first.
     """
     generator = np.random.default_rng(seed)
     digits, labels = _draw_digits((train_images, train_labels, test_images, test_labels), generator)

@@ -15,19 +15,12 @@ _UINT8 = 0x08
 
 
 def read_idx(images: Path, labels: Path) -> RawRows:
-    """Read uncompressed idx files of unsigned bytes: images of 2 or more dimensions, and their labels.
-
-    Raises `MalformedData` for a wrong header, a file shorter or longer than its header says, or not as many
-    labels as images.
-    """
+    """Read uncompressed idx files of unsigned bytes: images of 2 or more dimensions, and their labels."""
     return _labelled(labels, read_idx_array(images), read_idx_array(labels))
 
 
 def read_emnist(images: Path, labels: Path) -> RawRows:
-    """Read gzip-compressed idx files of EMNIST, whose images are transposed, and turn the images upright.
-
-    Raises `MalformedData` as `read_idx`, and for damaged compression.
-    """
+    """Read gzip-compressed idx files of EMNIST, whose images are transposed, and turn the images upright."""
     arrays = []
     for path in (images, labels):
         with compression_errors(path.name), gzip.open(path) as stream:

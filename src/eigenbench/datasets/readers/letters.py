@@ -24,13 +24,11 @@ _DRAWINGS: TypeAdapter[dict[str, list[Drawing]]] = TypeAdapter(
 
 
 def read_handwritten_letters(capitals: Path, strokes: Path) -> RawRows:
-    """Read scanned capitals and draw handwritten lower-case letters beside them.
+    """Read scanned capitals and draw handwritten lower-case letters after them, sorted by letter.
 
     ``capitals`` is a Parquet table of bytes: column ``0`` is the letter's number from 0, the others are the
     pixels of an image of 28 x 28, row by row. ``strokes`` is JSON, ``{character: [[[[x, y], …], …], …]}``:
-    for each character examples of strokes of points, of which only the lower-case letters are used. Rows are
-    capitals, then lower-case letters, each in the order of its file within a letter. Raises `MalformedData`
-    for a damaged file, pixels or coordinates that aren't what they should be, or a letter without examples.
+    for each character examples of strokes of points, of which only the lower-case letters are used.
     """
     images, codes = _scanned(capitals)
     drawn = _strokes(strokes)

@@ -25,8 +25,7 @@ def read_mat(path: Path, *, features: str, labels: str, image: tuple[int, int] |
     """Read two numeric matrices of a MATLAB 5 file: one row per example, and one whole number per example.
 
     ``image`` is height and width of the images that the rows hold column by column; they are turned to row by
-    row. No other variable is touched. Raises `MalformedData` for a damaged file, a variable that is missing
-    or no numeric matrix, or sizes that don't fit together.
+    row. No other variable is touched.
     """
     table, codes = _variables(path, (features, labels))
     if len(table) == 0 or codes.size != len(table):

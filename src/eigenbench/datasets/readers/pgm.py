@@ -17,9 +17,7 @@ _PAIR = b"\r\n"
 def read_pgm_tar(path: Path, *, block: int = 1) -> RawRows:
     """Read a tar of equally sized images ``<class>/<image>.pgm``, in the natural order of their names.
 
-    Squares of ``block`` x ``block`` pixels are averaged into one, rounded to a whole grey level; labels are
-    the names of the folders. Raises `MalformedData` with the member's name for a damaged tar or image, images
-    of different sizes, or of one that ``block`` doesn't divide.
+    Squares of ``block`` x ``block`` pixels, which must fit, are averaged and rounded to a whole grey level.
     """
     with path.open("rb") as stream:
         members = dict(tar_members(path.name, stream, limit=path.stat().st_size))
@@ -42,10 +40,9 @@ def read_pgm_tar(path: Path, *, block: int = 1) -> RawRows:
 
 
 def read_pgm(name: str, data: bytes) -> np.ndarray:
-    """Decode one binary PGM image with at most 256 grey levels into a uint8 array (height, width).
+    """Decode one binary PGM image with at most 256 grey levels into a uint8 array (height, width), white 255.
 
-    White is 255. A copy made in text mode, which turned ``\\n`` into ``\\r\\n`` in the pixels too, is turned
-    back. Time and memory are proportional to the length of ``data``.
+    A copy made in text mode, which turned ``\\n`` into ``\\r\\n`` in the pixels too, is turned back.
     """
     content = data.replace(_PAIR, _NEWLINE) if data.startswith(b"P5" + _PAIR) else data
     image = _open(name, content)

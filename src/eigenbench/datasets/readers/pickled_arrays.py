@@ -17,11 +17,7 @@ from eigenbench.datasets.readers.raw_rows import RawRows, indicator
 
 
 def read_pickled_arrays(*paths: Path) -> RawRows:
-    """Read bzip2-compressed pickles of ``{'X': array, 'y': array}``, as old scikit-multilearn ships them.
-
-    The rows of the files follow each other. Raises `MalformedData` for damaged content, any other object in
-    the pickle, or arrays that don't fit together.
-    """
+    """Read bzip2-compressed pickles of ``{'X': array, 'y': array}``, as old scikit-multilearn ships them."""
     parts = [_read_part(path) for path in paths]
     for path, part in zip(paths[1:], parts[1:], strict=True):
         widths = [(one.features.shape[1], one.labels.shape[1]) for one in (part, parts[0])]

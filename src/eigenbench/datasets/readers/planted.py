@@ -11,11 +11,7 @@ from eigenbench.datasets.readers.raw_rows import RawRows
 
 
 def read_planted_labels(path: Path) -> RawRows:
-    """Make the rows of a recipe, which is JSON with the parameters of `PlantedLabels`.
-
-    Labels are a uint8 indicator, also where rows have one label each. Raises `MalformedData` if the file
-    isn't a recipe.
-    """
+    """Make the rows of a JSON recipe of `PlantedLabels`; labels are a uint8 indicator, also one a row."""
     try:
         recipe = PlantedLabels.model_validate_json(path.read_bytes())
     except ValidationError as error:

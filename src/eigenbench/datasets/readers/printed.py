@@ -24,14 +24,13 @@ def read_printed(path: Path, *, options: PrintedFormat, part: Literal["train", "
     A character is drawn once, large. Each image shows it rotated about its centre of mass and scaled, with
     that centre in the middle of the image: the drawing is resampled (bilinear) at four times the image's
     resolution, averaged over 4 x 4 pixels, and smoothed. At scale 1 the larger side of the bounding box is
-    ``extent`` of the image's side; what a larger scale moves out of the image is cut off. The draws for a
-    character depend on nothing else than the seed and its code point, so an alphabet may grow without
-    changing the others.
+    ``extent`` of the image's side; what a larger scale moves out of the image is cut off. Draws for a
+    character depend on the seed and its code point alone, so an alphabet may grow without changing the
+    others.
 
-    Returns uint8 grey levels (ink is 255), character after character, which is the label. Raises
-    `MalformedData` for no font, or one that lacks a character. Takes about 0.3 ms an image of 28 x 28 pixels.
-    The same Pillow and FreeType give the same bytes; another version may differ by one grey level where its
-    rasteriser does.
+    Returns uint8 grey levels (ink is 255), character after character, which is the label, at about 0.3 ms an
+    image of 28 x 28 pixels. Another Pillow or FreeType may differ by one grey level where its rasteriser
+    does.
     """
     images = {
         character: alphabet.images

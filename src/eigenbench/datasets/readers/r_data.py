@@ -13,10 +13,7 @@ from eigenbench.datasets.readers.raw_rows import RawRows, indicator, integer_lab
 
 
 def read_r_matrix(path: Path) -> RawRows:
-    """Read the only object of an ``.RData`` file, a numeric matrix with the class label in its first column.
-
-    Raises `MalformedData` where the file is damaged or holds something else.
-    """
+    """Read the only object of an ``.RData`` file, a numeric matrix with class labels in its first column."""
     table = np.asarray(_only_object(path))
     if table.ndim != 2 or table.dtype.kind not in "iufb" or len(table) == 0 or table.shape[1] < 2:
         raise MalformedData(path.name, "object", "not a numeric matrix")
@@ -55,8 +52,7 @@ def read_r_mldr(path: Path) -> RawRows:
     """Read the only object of an ``.rda`` file, an ``mldr`` list as R's multilabel packages write it.
 
     Its list has the items ``dataset``, a data frame with one numeric column per attribute, and ``labels``, a
-    data frame whose column ``index`` numbers the label attributes from 1. Errors are those of
-    `read_r_matrix`. The file is dense: parsing needs memory for three times rows x attributes x 8 bytes.
+    data frame whose column ``index`` numbers the label attributes from 1. Needs 24 bytes a value to parse.
     """
     mldr = _named_items(path, _only_object(path))
     columns = _named_items(path, mldr.get("dataset"))

@@ -32,10 +32,7 @@ class RawRows:
 
 
 def indicator(path: Path, labels: Matrix) -> csr_array:
-    """Return a 0/1 matrix as a uint8 CSR array, or raise `MalformedData` with the place of another value.
-
-    ``labels`` may be dense or sparse; a sparse one is never made dense.
-    """
+    """Return a 0/1 matrix, dense or sparse, as a uint8 CSR array; refuse other values with their place."""
     matrix = csr_array(labels)
     matrix.eliminate_zeros()
     wrong = np.flatnonzero(matrix.data != 1)

@@ -86,19 +86,12 @@ def read_svmlight(path: Path, *, n_features: int) -> RawRows:
 
 
 def read_vw(path: Path, *, n_features: int, first_index: int) -> RawRows:
-    """Read Vowpal Wabbit text without namespaces or importances; see `_read` for the rest.
-
-    Indices may come in any order, and one without a value has the value 1.
-    """
+    """Read Vowpal Wabbit text without namespaces or importances: indices in any order, value 1 by default."""
     return _read(path, _VW, _Rows(path, n_features, first=first_index))
 
 
 def _read(path: Path, pattern: re.Pattern[bytes], pairs: _Rows) -> RawRows:
-    """Read one example per line, whose groups are the label and the index:value pairs.
-
-    Returns float32 CSR features and int64 labels. Raises `MalformedData` with the number of a line of another
-    form, or whose indices are out of range, out of order or there twice.
-    """
+    """Read one example per line, label and index:value pairs, as float32 CSR features and int64 labels."""
     labels: list[float] = []
     with path.open("rb") as lines:
         for number, match in _matches(path, lines, pattern, "label index:value …"):
@@ -125,9 +118,7 @@ def read_xmc(path: Path) -> RawRows:
     """Read a file of the extreme classification repository.
 
     Its first line is ``n d c``, the numbers of rows, features and labels. Then comes a line ``l,l… i:v i:v
-    …`` for each row, both with indices from 0, in any order; a row can have no label, or no feature. Raises
-    `MalformedData` with the line for another header or form, an index or label that is out of range or there
-    twice, or another number of lines than the header says.
+    …`` for each row, both with indices from 0, in any order; a row can have no label, or no feature.
     """
     with path.open("rb") as lines:
         first = lines.readline(100)
@@ -150,9 +141,8 @@ def read_lshtc(path: Path) -> RawRows:
     """Read the training file of Kaggle's fourth challenge on large-scale hierarchical text classification.
 
     Lines are ``label, label… id:value id:value …``; the first can be a header of words. Both kinds of numbers
-    are names with gaps: there is a column for each that occurs, in the order of the numbers, and labels are
-    named by theirs. Raises `MalformedData` with the line for another form, an id or label there twice, or no
-    rows.
+    are names with gaps: there is a column for each that occurs, in their order, and labels are named by
+    theirs.
     """
     pairs, labels = _Rows(path, _LARGEST_ID), _Rows(path, _LARGEST_ID, what="labels")
     with path.open("rb") as lines:

@@ -67,7 +67,7 @@ _PHONE = re.compile(rb"(\d{1,12})[ \t]+(\d{1,12})[ \t]+([!-~]{1,20})\s*")
 def read_speech_corpus(
     path: Path, *, part: Literal["train", "test"], test_speakers: Literal["core_test", "development"]
 ) -> RawRows:
-    """Turn the recordings of one subset of speakers into frames.
+    """Turn the recordings of one subset of speakers into frames, in the order of the files' names.
 
     The tar holds ``train/<dialect>/<speaker>/<sentence>.wav`` (RIFF or NIST SPHERE, also ``.sph``) and
     ``.phn`` beside it; upper or lower case, below any folder. The sentences ``sa1`` and ``sa2``, which all
@@ -75,11 +75,8 @@ def read_speech_corpus(
 
     Features are 429 a frame: 13 mel cepstra with first and second derivatives, of eleven frames around the
     row's. Labels ``aa_1`` to ``zh_3`` are the phone at the middle of the frame and which third of it. Frames
-    that no phone covers are left out. Rows are in the order of the names of the files. TIMIT's training part,
-    1.1 million frames, needs 1.9 GB, and an eleventh of that while it is read.
-
-    Raises `MalformedData` for a damaged archive, recording or list of phones, a recording without phones or
-    the reverse, a rate below 8 kHz or another one than before, or no recording of the subset.
+    that no phone covers are left out. TIMIT's training part, 1.1 million frames, needs 1.9 GB, and an
+    eleventh of that while it is read. All recordings have one rate, 8 kHz or more.
     """
     subset = test_speakers if part == "test" else "train"
     utterances = [_frames(path.name, *files) for files in _utterances(path, subset)]
@@ -150,12 +147,7 @@ class Phone(NamedTuple):
 
 
 def parse_recording(name: str, content: bytes) -> tuple[np.ndarray, int]:
-    """Read a recording in whichever of the two formats its first bytes show; TIMIT's ``.wav`` are SPHERE.
-
-    Returns its int16 samples (n,), and how many make a second. Raises `MalformedData` for another format or
-    coding, several channels, or fewer samples than the header says; for a compressed file with the way to
-    convert it.
-    """
+    """Return int16 samples (n,) and rate of a recording, RIFF or, as TIMIT's ``.wav``, NIST SPHERE."""
     stream = io.BytesIO(content)
     if content.startswith(_SPHERE_MAGIC):
         return _read_sphere(name, stream)
@@ -166,11 +158,7 @@ def parse_recording(name: str, content: bytes) -> tuple[np.ndarray, int]:
 
 
 def parse_phones(name: str, content: bytes) -> tuple[Phone, ...]:
-    """Read a ``.phn`` file: lines ``start end phone``, in samples, in order of time; there can be gaps.
-
-    Raises `MalformedData` with the line's number for another form, an empty or overlapping phone, or no
-    phones.
-    """
+    """Read a ``.phn`` file: lines ``start end phone``, in samples, in order of time; there can be gaps."""
     phones: list[Phone] = []
     for number, line in enumerate(io.BytesIO(content), start=1):
         match = _PHONE.fullmatch(line)
@@ -303,11 +291,7 @@ def mel_filters(size: int, rate: int) -> NDArray[np.float64]:
 
 
 def with_derivatives(cepstra: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Append first and second derivatives in time, (n, c) → (n, 3c).
-
-    A derivative is the slope of a regression line over two frames on either side; the ends stand for those
-    beyond.
-    """
+    """Append first and second derivatives in time, by slopes over five frames, (n, c) → (n, 3c)."""
     if not len(cepstra):
         return np.empty((0, 3 * cepstra.shape[1]))
     first = correlate1d(cepstra, _SLOPE, axis=0, mode="nearest")
@@ -315,10 +299,7 @@ def with_derivatives(cepstra: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def with_context(frames: NDArray[np.floating], radius: int) -> NDArray[np.floating]:
-    """Return every frame with ``radius`` neighbours on either side, in order of time, in one row.
-
-    The first and the last frame of the recording stand for those beyond.
-    """
+    """Return every frame with ``radius`` neighbours on either side; beyond the ends these are repeated."""
     if not len(frames):
         return np.empty((0, (2 * radius + 1) * frames.shape[1]), frames.dtype)
     padded = np.pad(frames, ((radius, radius), (0, 0)), mode="edge")

@@ -27,10 +27,7 @@ from eigenbench.datasets.storage import may_have_changed, partition_sum, sha256_
 
 
 class MirrorSource(Source):
-    """A file below the folder that ``EIGENBENCH_MIRROR`` names.
-
-    With ``member`` the file is a tar compressed by xz, and this the path inside it.
-    """
+    """A file below ``EIGENBENCH_MIRROR``; with ``member``, that path inside the file, a ``.tar.xz``."""
 
     kind: ClassVar[str] = "mirror"
     mirror: RelativePath
@@ -173,10 +170,7 @@ class PartitionsSource(Source):
         return path
 
     def own_sum(self, path: Path, checked: datetime | None) -> str | None:
-        """Return the sum of the list of the partitions as they are now; only those touched since are read.
-
-        None for a new list, whose sum is that of the raw file.
-        """
+        """Return the sum of the present list, reading partitions touched since; None for a new list."""
         if checked is None:
             return None
         listing = PartitionList.model_validate_json(path.read_bytes()) if path.is_file() else None

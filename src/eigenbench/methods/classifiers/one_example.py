@@ -78,8 +78,7 @@ class OneExampleNearestNeighbour(ScoreClassifier):
 
         Returns
         -------
-        OneExampleNearestNeighbour
-            The estimator itself.
+        self : OneExampleNearestNeighbour
 
         Raises
         ------

@@ -71,9 +71,8 @@ class OutOfFoldRounds:
     def best(self, ridges: Sequence[float]) -> tuple[float, np.ndarray]:
         """Return the ridge of least squared error out of fold, and the scores (n, c) there.
 
-        The search climbs from the middle of ascending ridges to a smallest error. Leave-one-out errors of the
-        first round alone choose a penalty too weak by a factor of ten to a hundred, as later rounds go on
-        fitting.
+        The search climbs from the middle of ascending ridges. Leave-one-out errors of the first round alone
+        choose a penalty too weak by a factor of ten to a hundred, as later rounds go on fitting.
         """
         found: dict[int, np.ndarray] = {}
 

@@ -22,8 +22,7 @@ def with_class_weights(
 ) -> np.ndarray | None:
     """Return the weights of rows of classes ``codes``, each times its class's; None where neither is given.
 
-    ``class_weight`` maps labels to weights, 1 for others; "balanced" makes those of all classes add up to the
-    same.
+    ``class_weight`` maps labels to weights, 1 for others; "balanced" gives all classes one sum.
     """
     if class_weight is None:
         return weights

@@ -81,10 +81,7 @@ def fit_calibration(scores: np.ndarray, codes: np.ndarray, weights: np.ndarray |
 
 
 def fit_temperature(logits: np.ndarray, codes: np.ndarray) -> float:
-    """Return the temperature of least log loss for logits (n, c) of rows that they were not fitted on.
-
-    Targets are smoothed as for `fit_calibration`.
-    """
+    """Return the temperature of least log loss, smoothed, for logits (n, c) of rows not used in their fit."""
 
     def loss(log: float) -> float:
         return _smoothed_loss(logits.T / np.exp(log), codes, None)

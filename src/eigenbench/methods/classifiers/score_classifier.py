@@ -118,8 +118,7 @@ class OneLabelClassifier(ScoreClassifier):
 
         Returns
         -------
-        object
-            The estimator itself.
+        self : object
 
         Raises
         ------

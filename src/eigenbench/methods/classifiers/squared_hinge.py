@@ -149,9 +149,8 @@ def line_search(
 ) -> np.ndarray:
     """Return for each machine the length s that minimises its objective at weights + s·step.
 
-    The objective is convex and piecewise quadratic in s, so Newton's method on its derivative ends at the
-    minimum. ``inner`` is weights·step, ``squared`` step·step; ``moved`` (n, c) is the rate at which margins
-    fall.
+    The objective is convex and piecewise quadratic in s: Newton's method on its derivative ends at the
+    minimum. ``inner`` is weights·step, ``squared`` step·step; margins fall at the rate ``moved`` (n, c).
     """
     length = np.ones(margins.shape[1], dtype=margins.dtype)
     for _ in range(_MAX_SEARCH_STEPS):

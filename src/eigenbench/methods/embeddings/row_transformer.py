@@ -67,8 +67,7 @@ class UnsupervisedFit(RowTransformer):
 
         Returns
         -------
-        object
-            The estimator itself.
+        self : object
 
         Raises
         ------
@@ -141,8 +140,7 @@ class LabelledFit(LinearEmbedding):
 
         Returns
         -------
-        object
-            The estimator itself.
+        self : object
 
         Raises
         ------
@@ -184,8 +182,7 @@ class MomentFit(metaclass=ABCMeta):
 
         Returns
         -------
-        object
-            The estimator itself.
+        self : object
 
         Raises
         ------

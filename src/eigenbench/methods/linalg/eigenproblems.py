@@ -230,11 +230,10 @@ def leading_eigenpairs(
 
     ``apply`` returns M @ Q for Q (size, w) of type ``dtype``, ``n_iter + 1`` times; ``first`` may be less
     exact and takes its place on the Gaussian start when power iterations follow. Up to ``oversampling``
-    directions beyond k are carried along. Eigenvalues approach the true ones from below.
-
-    With Q an orthonormal basis after the power iterations, the result is the singular value decomposition of
-    MQ, which is half an iteration better than diagonalising QᵀMQ, by a QR factorisation: (MQ)ᵀMQ would square
-    the condition number. Beside ``apply``: 4·size·w² flops for each application and 24·size·w bytes.
+    directions beyond k are carried along. Eigenvalues approach the true ones from below. With Q an
+    orthonormal basis after the power iterations, the result is the singular value decomposition of MQ, which
+    is half an iteration better than diagonalising QᵀMQ, by a QR factorisation: (MQ)ᵀMQ would square the
+    condition number. Beside ``apply``: 4·size·w² flops for each application and 24·size·w bytes.
     """
     image = rng.standard_normal((size, min(k + oversampling, size)))
     for iteration in range(n_iter + 1):

@@ -104,10 +104,7 @@ class ArrayFile:
 
 
 def file_readers(folder: str | os.PathLike[str], target: Any) -> Sequence[ParquetFile | ArrayFile]:
-    """Return readers of the files of a folder in the order of their names; see `readers_of`.
-
-    Raises `PartitionError` as there, and if there are no such files.
-    """
+    """Return readers of a folder's files by name, as `readers_of`; a `PartitionError` if there are none."""
     files = _listed(str(os.fspath(folder)))
     if not files:
         raise PartitionError(f"{folder}: Parquet files or .npy files were expected, and none found.")

@@ -137,9 +137,8 @@ class Partitions:
 
         ``prepare`` maps rows, labels and the place of a block (number of the partition, number in it) to
         arguments for calls of ``add``; one call with (X, y) by default. Both, and the accumulator, can be
-        pickled. Sums are merged in the order of the partitions; without a ``label`` no progress is logged.
-        Raises `PartitionError`, naming the partition, if one is missing, damaged or of another kind than the
-        first, or if two workers of Dask died that read it.
+        pickled. Sums are merged in the order of the partitions; without a ``label`` no progress is logged. A
+        `PartitionError` names a partition that is bad, or that two workers of Dask died on.
         """
         workers = min(effective_n_jobs(None), len(self))
         if workers > 1:

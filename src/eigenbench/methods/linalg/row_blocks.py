@@ -29,10 +29,7 @@ def row_slices(n_rows: int, bytes_per_row: int, block_bytes: int = BLOCK_BYTES) 
 
 
 def dense_block(X: Any, dtype: Any = None) -> np.ndarray:
-    """Return a row block as a C-contiguous float array, copying only when it is not one.
-
-    Without ``dtype`` float64 stays float64 and everything else becomes float32.
-    """
+    """Return a row block as a C-contiguous float array; by default float64 stays, others become float32."""
     block = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     if dtype is None:
         dtype = np.float64 if block.dtype == np.float64 else np.float32
@@ -82,10 +79,9 @@ def rows_that_count(X: Any, y: Any, weights: np.ndarray | None) -> tuple[Any, An
 
 
 class FeatureBlocks:
-    """Iterate over ``feature_map.transform(X)`` in row blocks, any number of times.
+    """Iterate over ``feature_map.transform(X)`` in row blocks, any number of times, alike in every pass.
 
-    Blocks are computed when asked for. The first ones are kept for later passes until ``cache_size`` MB are
-    used up, and the blocks of every pass are equal whatever the budget. ``token`` identifies the object among
+    The first blocks are kept for later passes, up to ``cache_size`` MB. ``token`` identifies the object among
     all, also those of other processes.
     """
 

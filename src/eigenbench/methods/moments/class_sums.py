@@ -74,8 +74,7 @@ class ClassSums:
 
         Returns
         -------
-        object
-            The object itself.
+        self : object
 
         Raises
         ------
@@ -117,10 +116,7 @@ class ClassSums:
         self.classes, self.counts, self.sums = classes, counts, sums
 
     def __add__(self, other: Any) -> Self:
-        """Return the sums over the union of two disjoint sets of rows.
-
-        Raises `ValueError` if the widths differ, or one has string labels and the other numbers.
-        """
+        """Return the sums over disjoint sets of rows; `ValueError` if widths or kinds of labels differ."""
         if not isinstance(other, type(self)):
             return NotImplemented
         merged = copy.deepcopy(self)

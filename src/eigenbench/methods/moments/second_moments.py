@@ -24,10 +24,7 @@ def packed_size(order: int) -> int:
 
 
 def packed_product(rows: np.ndarray) -> np.ndarray:
-    """Return the triangle of ``rows.T @ rows``: n·d² flops at the rate of matrix products.
-
-    Sums and multiples of triangles are the triangles of sums and multiples.
-    """
+    """Return the triangle of ``rows.T @ rows``, n·d² flops; sums and multiples of triangles are triangles."""
     n, d = rows.shape
     sfrk = lapack.ssfrk if rows.dtype == np.float32 else lapack.dsfrk
     return sfrk(d, n, 1.0, rows.T, 0.0, np.empty(packed_size(d), dtype=rows.dtype), overwrite_c=1)

@@ -24,18 +24,14 @@ _DTYPES = [np.float32]
 
 
 class NapkinXCPLT(ClassifierMixin, BaseEstimator):
-    """Probabilistic label tree with logistic nodes, built by hierarchical k-means of the labels [1]_.
+    """Probabilistic label tree with logistic nodes, built by hierarchical k-means of the labels.
 
     Rows are scaled to unit length and get a constant feature, as napkinXC does by default. ``C`` is the
-    inverse regularisation of the nodes; one of the lowest inner nodes has at most ``max_leaves`` labels.
-    With more than one of ``n_jobs`` threads results depend on their timing. ``model_files_`` has the
-    model as napkinXC writes it, by file name. O(nnz(X) log c) time for each pass of training and, with
-    few relevant labels, for prediction.
-
-    References
-    ----------
-    .. [1] K. Jasinska-Kobus, M. Wydmuch, K. Dembczynski, M. Kuznetsov and R. Busa-Fekete, "Probabilistic
-       label trees for extreme multi-label classification", 2020.
+    inverse regularisation of the nodes; one of the lowest inner nodes has at most ``max_leaves`` labels. With
+    more than one of ``n_jobs`` threads results depend on their timing. ``model_files_`` has the model as
+    napkinXC writes it, by file name. O(nnz(X) log c) time for each pass of training and, with few relevant
+    labels, for prediction (K. Jasinska-Kobus, M. Wydmuch, K. Dembczynski, M. Kuznetsov and R. Busa-Fekete,
+    "Probabilistic label trees for extreme multi-label classification", 2020).
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

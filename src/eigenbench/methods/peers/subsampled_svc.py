@@ -58,8 +58,7 @@ class SubsampledSVC(ClassifierMixin, BaseEstimator):
         """Draw rows and train on them.
 
         ``sample_weight`` (n_samples,), ≥ 0: of the rows drawn, one of weight 2 counts as two rows; one of
-        weight 0 is not drawn. Raises `ValueError` if all rows that are drawn have one class, or if a weight
-        is negative.
+        weight 0 is not drawn. Rows of one class only are a `ValueError`.
         """
         X, y = validated(self, X, y, accept_sparse="csr", accept_large_sparse=False)
         check_classification_targets(y)

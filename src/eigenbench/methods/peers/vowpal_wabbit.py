@@ -140,21 +140,17 @@ class VowpalWabbitOAA(_VowpalWabbit):
 
 
 class VowpalWabbitLOMTree(_VowpalWabbit):
-    """A tree of binary classifiers of logarithmic depth, grown online (``--log_multi``) [1]_.
+    """A tree of binary classifiers of logarithmic depth, grown online (``--log_multi``).
 
-    Parameters are those of `VowpalWabbitOAA`, but for these. ``loss`` is that of the score that sends a
-    row right or left: the tree compares means of these scores, so they should be bounded, as those of the
-    squared loss are: from -1 to 1. The tree may grow ``nodes_per_class`` inner nodes for each class; one
-    with more leaves than classes can put the rows of a class, which reach it by several ways, into
-    several leaves. The larger ``swap_resistance``, the more rows a node must have seen before it takes a
-    rarely used leaf from elsewhere.
+    Parameters are those of `VowpalWabbitOAA`, but for these. ``loss`` is that of the score that sends a row
+    right or left: the tree compares means of these scores, so they should be bounded, as those of the squared
+    loss are: from -1 to 1. The tree may grow ``nodes_per_class`` inner nodes for each class; one with more
+    leaves than classes can put the rows of a class, which reach it by several ways, into several leaves. The
+    larger ``swap_resistance``, the more rows a node must have seen before it takes a rarely used leaf from
+    elsewhere (A. Choromanska and J. Langford, "Logarithmic time online multiclass prediction", NIPS 2015).
 
     O(nnz(X) log c) time for each pass and for prediction; 16 · 2^bits bytes of memory. ``fit`` takes no
     weights of rows: the tree counts rows where it grows, and with weights puts most into few leaves.
-
-    References
-    ----------
-    .. [1] A. Choromanska and J. Langford, "Logarithmic time online multiclass prediction", NIPS 2015.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

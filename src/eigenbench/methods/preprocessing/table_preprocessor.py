@@ -98,10 +98,9 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
         return ColumnTransformer([("numbers", numbers, numeric), ("categories", indicators, categorical)])
 
     def transform(self, X: Any) -> Any:
-        """Return rows (n_samples, D) without missing values, in the type of X.
+        """Return rows (n_samples, D) without missing values, in the type of X, sparse as they were in `fit`.
 
-        They are sparse for rows that were sparse in `fit`, with 32-bit indices where these suffice, since
-        some of scikit-learn takes no others.
+        Sparse indices have 32 bits where these suffice, since some of scikit-learn takes no others.
         """
         check_is_fitted(self)
         X = self._rows(X, reset=False)

@@ -105,10 +105,9 @@ class ConstraintOperators:
 
     @classmethod
     def from_moments(cls, moments: ClassMoments, *, balanced: bool = True) -> ConstraintOperators:
-        """Take all pairs of the rows whose class moments are given: c·k² flops, 32·k² bytes.
+        """Take all pairs of the rows of class moments: c·k² flops, 32·k² bytes.
 
-        The scatter is a difference of raw moments, which loses digits where means are much larger than
-        spreads.
+        The scatter is a difference, which loses digits where means are much larger than spreads.
         """
         counts, sums = moments.counts, moments.sums
         _check_counts(counts)

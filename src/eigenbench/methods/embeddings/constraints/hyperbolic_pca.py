@@ -152,8 +152,7 @@ class HyperbolicPCA(HyperbolicSubspace):
 
         Returns
         -------
-        HyperbolicPCA
-            The estimator itself.
+        self : HyperbolicPCA
 
         Raises
         ------

@@ -59,11 +59,10 @@ _TOLERANCE = 1e-6
 
 
 def kernel_matrix(X: Any, Y: Any, kernel: Any, params: dict[str, Any]) -> np.ndarray:
-    """Evaluate a kernel on two sets of rows, (n, p) and (m, p), giving (n, m).
+    """Evaluate a kernel on two sets of rows, (n, p) and (m, p), giving (n, m); `ValueError` unless finite.
 
     The kernel is a name of :func:`sklearn.metrics.pairwise.pairwise_kernels`, which takes those of ``params``
-    that it has, a callable on two rows, or "half_rbf" for ½·exp(−gamma·‖x − y‖²). Raises `ValueError` if a
-    value is not finite.
+    that it has, a callable on two rows, or "half_rbf" for ½·exp(−gamma·‖x − y‖²).
     """
     if kernel == "half_rbf":
         values = rbf_kernel(X, Y, gamma=params.get("gamma"))
@@ -178,8 +177,7 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
 
         Returns
         -------
-        object
-            The estimator itself.
+        self : object
 
         Raises
         ------

@@ -42,10 +42,7 @@ class PairDistances:
 
     @classmethod
     def from_labels(cls, X: Any, y: Any, *, balanced: bool = True) -> PairDistances:
-        """Take all pairs of different rows of X (n, d), n²d flops and about 16·n² bytes.
-
-        Raises `ValueError` if there is only one label, or no label is shared by two rows.
-        """
+        """Take all pairs of rows of X (n, d), n²d flops, 16·n² bytes; `ValueError` if a kind has no pair."""
         X = check_array(X, dtype=np.float64, ensure_min_samples=2)
         y = column_or_1d(y)
         check_consistent_length(X, y)

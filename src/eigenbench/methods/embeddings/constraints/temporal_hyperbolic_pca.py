@@ -89,8 +89,7 @@ class TemporalHyperbolicPCA(HyperbolicSubspace):
 
         Returns
         -------
-        TemporalHyperbolicPCA
-            The estimator itself.
+        self : TemporalHyperbolicPCA
 
         Raises
         ------

@@ -145,8 +145,7 @@ class ContractedGEM(DetectorEmbedding):
 
         Returns
         -------
-        ContractedGEM
-            The estimator itself.
+        self : ContractedGEM
 
         Raises
         ------

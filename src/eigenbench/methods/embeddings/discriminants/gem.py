@@ -296,10 +296,7 @@ def class_denominator(
 def rows_denominator(
     rows: ClassRows, j: int, gamma: float, kind: str = "second_moment", *, absolute: bool = False
 ) -> LowRankDenominator:
-    """Return what `class_denominator` does, for numerators that are rows.
-
-    Raises `ValueError` if the matrix is zero; `TooFewRows` if γ is too small.
-    """
+    """Return what `class_denominator` does, for numerators that are rows; `TooFewRows` if γ is too small."""
     root = rows.root(j, centred=kind == "covariance") / np.sqrt(rows.counts[j])
     return LowRankDenominator(
         root, _ridge(rows, j, float(np.vdot(root, root)), gamma, kind, absolute=absolute)

@@ -55,9 +55,7 @@ def top_generalized(
     """Return the k largest solutions of ``signal v = λ noise v``, descending, with vᵀ noise v = 1.
 
     Where the noise is singular, as with constant, repeated or more features than rows, v is sought in its
-    range alone, and there are as many solutions as its rank if that is less than k.
-
-    Raises `ValueError` if the noise, called ``name`` in the message, is zero.
+    range alone, and there are at most its rank. A noise of zero is a `ValueError` with its ``name``.
     """
     if not noise.diagonal().max() > 0:
         raise ValueError(f"{name} ({len(noise)} features) is zero: no direction can be compared with it.")

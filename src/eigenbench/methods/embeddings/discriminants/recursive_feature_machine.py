@@ -115,8 +115,7 @@ class RecursiveFeatureMachine(LinearEmbedding):
 
         Returns
         -------
-        object
-            The estimator itself.
+        self : object
 
         Raises
         ------

@@ -23,10 +23,7 @@ BLOCK_BYTES = 4 * 2**20
 
 
 class RandomMap(ClassNamePrefixFeaturesOutMixin, UnsupervisedFit):
-    """Base of the random feature maps, which map each row alone.
-
-    A subclass draws its random numbers in ``_draw`` and maps one block of rows in ``_map_block``.
-    """
+    """Base of the random feature maps, drawn in ``_draw``, which map each row alone, in ``_map_block``."""
 
     n_components: int
     random_state: Any

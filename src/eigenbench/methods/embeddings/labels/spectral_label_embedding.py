@@ -186,8 +186,7 @@ class LabelEmbedding(MomentFit, LinearEmbedding):
 
         Returns
         -------
-        object
-            The estimator itself.
+        self : object
 
         Raises
         ------
