@@ -5,11 +5,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.datasets import load_digits
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from eigenbench.bench.protocols.base import Trial
 from eigenbench.bench.registry import COMPONENTS
+
+
+@pytest.fixture(scope="session")
+def digits():
+    """Training rows, test rows and the labels of each, in [0, 1]."""
+    X, y = load_digits(return_X_y=True)
+    return X[:1000] / 16, X[1000:] / 16, y[:1000], y[1000:]
 
 
 class ProjectedPowers(TransformerMixin, BaseEstimator):
@@ -51,11 +59,11 @@ def discriminants():
 
 @pytest.fixture
 def make_trial():
-    """``make_trial(X, V, settings, y, v)(method)``: a trial of a transformer class; of no steps for None."""
+    """``make_trial(settings, X, V, y, v)(method)``: a trial of a transformer class; of no steps for None."""
 
     class MakeTrial:
-        def __init__(self, X, V, settings, y=None, v=None):
-            self.X, self.V, self.settings, self.y, self.v = X, V, settings, y, v
+        def __init__(self, settings, X, V, y=None, v=None):
+            self.settings, self.X, self.V, self.y, self.v = settings, X, V, y, v
 
         def __call__(self, method, *before, seed=0):
             n_classes = 0 if self.y is None else len(np.unique(self.y))

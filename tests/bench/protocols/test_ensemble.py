@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 
@@ -25,16 +24,10 @@ class Powers(SignedPowers):
         self.random_state = random_state
 
 
-@pytest.fixture(scope="module")
-def digits():
-    X, y = load_digits(return_X_y=True)
-    return X[:700] / 16, X[700:1200] / 16, y[:700], y[700:1200]
-
-
 def test_the_ensemble_of_the_first_members_at_every_size(make_trial, digits):
     X, V, y, v = digits
     settings = EnsembleSettings(members=3, params={"ridge": 1.0})
-    outcome = measure(make_trial(X, V, settings, y, v)(HypercubeGEM, seed=4))
+    outcome = measure(make_trial(settings, *digits)(HypercubeGEM, seed=4))
     member = CalibratedLeastSquares(ridge=1.0, feature_map=HypercubeGEM())
     whole = GeometricMeanEnsemble(member, n_estimators=3, random_state=4).fit(X, y)
     assert outcome.metrics["error"] == pytest.approx(1 - whole.score(V, v))
@@ -55,7 +48,7 @@ def test_members_may_differ_by_parameters_of_their_features(make_trial, digits):
     X, V, y, v = digits
     variants = ({"gem__top": 1}, {"gem__top": 3, "powers": "passthrough"})
     settings = EnsembleSettings(members=2, variants=variants, params={"ridge": 1.0})
-    outcome = measure(make_trial(X, V, settings, y, v)(Powers, GEM()))
+    outcome = measure(make_trial(settings, *digits)(Powers, GEM()))
     models = [
         CalibratedLeastSquares(ridge=1.0, feature_map=features).fit(X, y)
         for features in (make_pipeline(GEM(top=1), SignedPowers()), GEM(top=3))
@@ -68,6 +61,6 @@ def test_members_may_differ_by_parameters_of_their_features(make_trial, digits):
 
 def test_a_class_without_training_rows_is_refused(make_trial, digits):
     X, V, y, v = digits
-    trial = make_trial(X[y != 3], V, EnsembleSettings(members=2), y[y != 3], v)
+    trial = make_trial(EnsembleSettings(members=2), X[y != 3], V, y[y != 3], v)
     with pytest.raises(ValueError, match="without a training row: 3"):
         measure(trial(HypercubeGEM))

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 from sklearn.preprocessing import normalize
 from sklearn.svm import SVC, LinearSVC
 
@@ -11,18 +10,12 @@ from eigenbench.bench.protocols.linear_svm import LinearSVMSettings, measure
 from eigenbench.datasets.splits import holdout_split
 
 
-@pytest.fixture(scope="module")
-def rows():
-    X, y = load_digits(return_X_y=True)
-    return X[:600], y[:600], X[600:1000], y[600:1000]
-
-
 @pytest.fixture(params=[10, 2])
-def trial(request, rows, make_trial):
-    X, y, V, v = rows
-    X, y, V, v = (X[y < request.param], y[y < request.param], V[v < request.param], v[v < request.param])
+def trial(request, digits, make_trial):
+    X, V, y, v = (part[:600] for part in digits)
+    few, tested = y < request.param, v < request.param
     settings = LinearSVMSettings(degree=3, sizes=(32, 128), C=(0.1, 10.0), exact_C=(0.1, 10.0), tol=1e-6)
-    return make_trial(X, V, settings, y, v)
+    return make_trial(settings, X[few], V[tested], y[few], v[tested])
 
 
 def chosen(machines, X, y, V, v, seed=0):

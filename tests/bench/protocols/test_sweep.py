@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 from sklearn.pipeline import make_pipeline
 
 from eigenbench import GEM, CalibratedLeastSquares, SignedPowers
@@ -17,16 +16,9 @@ class Powers(SignedPowers):
         self.random_state = random_state
 
 
-@pytest.fixture(scope="module")
-def digits():
-    X, y = load_digits(return_X_y=True)
-    return X[:1000] / 16, X[1000:1500] / 16, y[:1000], y[1000:1500]
-
-
-def sweep(make_trial, digits, seed=0, gem=None, **settings):
-    X, V, y, v = digits
+def sweep(make_trial, rows, seed=0, **settings):
     given = SweepSettings(train_rows=400, validation_rows=300, params={"ridge": 1.0}, **settings)
-    return measure(make_trial(X, V, given, y, v)(Powers, gem or GEM(top=2), seed=seed))
+    return measure(make_trial(given, *rows)(Powers, GEM(top=2), seed=seed))
 
 
 def test_a_parameter_is_judged_on_validation_rows(make_trial, digits):
@@ -104,10 +96,10 @@ def test_an_embedding_that_predicts_is_followed_by_the_classifier(make_trial, di
     varied = SweepSettings(
         values={"discriminants__n_components": (2, 9)}, train_rows=400, validation_rows=300
     )
-    outcome = measure(make_trial(X, V, varied, y, v)(discriminants))
+    outcome = measure(make_trial(varied, *digits)(discriminants))
     assert outcome.curves["detectors_by_value"] == [(2, 2), (9, 9)]
     sizes = SweepSettings(sizes=(1000,), params={"ridge": 1.0})
-    outcome = measure(make_trial(X, V, sizes, y, v)(discriminants))
+    outcome = measure(make_trial(sizes, *digits)(discriminants))
     model = CalibratedLeastSquares(1.0, feature_map=discriminants()).fit(X, y)
     assert outcome.metrics["test_error"] == pytest.approx(1 - model.score(V, v), abs=0.003)
     assert outcome.dimension == model.coef_.shape[-1]
