@@ -41,9 +41,6 @@ def test_categories_become_one_feature_for_each_value():
     assert rows.features.tolist() == [[0, 1, 0, 1, 0], [1, 0, 0, 0, 1], [0, 1, 1, 0, 0]]
     assert rows.features.dtype == np.float32
     assert rows.labels.tolist() == ["P", "N", "P"]
-
-
-def test_a_missing_category_is_named():
     with pytest.raises(MalformedData, match="line 2: no value in column f1"):
         read_bytes(lambda path: read_table(path, one_hot=True), b"a,x,P\na, ,N\n")
 
