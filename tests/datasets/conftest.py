@@ -10,6 +10,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # where the tests find small_table
 
+from small_table import TABLE, catalogue_of, sha256, table_entry
+
+from eigenbench.datasets import Card, prepare
+
 
 @pytest.fixture(autouse=True)
 def isolated(monkeypatch, tmp_path):
@@ -24,6 +28,24 @@ def mirror(monkeypatch, tmp_path):
     folder.mkdir()
     monkeypatch.setenv("EIGENBENCH_MIRROR", str(folder))
     return folder
+
+
+@pytest.fixture
+def make(mirror):
+    """Prepare a dataset whose files, by name, are in the mirror; the small table where none are given."""
+
+    def run(files: dict[str, bytes] | None = None, **changes) -> Card:
+        files = {"table.csv": TABLE} if files is None else files
+        for name, data in files.items():
+            if not (mirror / name).exists() or (mirror / name).read_bytes() != data:
+                (mirror / name).write_bytes(data)
+        changes["files"] = {
+            name: {"sha256": sha256(data), "bytes": len(data), "sources": [{"mirror": name}]}
+            for name, data in files.items()
+        }
+        return prepare("t", catalogue=catalogue_of(t=table_entry(**changes)), progress=False)
+
+    return run
 
 
 @pytest.fixture

@@ -117,18 +117,14 @@ def test_a_file_placed_by_hand_is_used():
     assert fetch_table({"mirror": "absent.csv"}).files[0].kind == "found"
 
 
-def fetch_supplied(*sources):
-    unknown = {"files": {"table.csv": {"sources": list(sources)}}, "supplied": "Ask at example.org"}
-    return fetch_table(**unknown)
-
-
 def test_a_supplied_file_needs_no_sum_and_a_second_fetch_keeps_it(mirror):
     (mirror / "table.csv.gz").write_bytes(gzip.compress(TABLE))
-    source = {"mirror": "table.csv.gz", "decode": ["gzip"]}
-    first = fetch_supplied(source)
+    sources = [{"mirror": "table.csv.gz", "decode": ["gzip"]}]
+    unsummed = {"files": {"table.csv": {"sources": sources}}, "supplied": "Ask at example.org"}
+    first = fetch_table(**unsummed)
     assert (first.files[0].sha256, first.files[0].bytes) == (sha256(TABLE), len(TABLE))
     assert (raw() / "table.csv").read_bytes() == TABLE
-    assert fetch_supplied(source) == first
+    assert fetch_table(**unsummed) == first
 
 
 def test_a_folder_that_cannot_be_written_says_so(table_in_mirror, tmp_path):

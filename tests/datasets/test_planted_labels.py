@@ -35,7 +35,7 @@ def assert_same(left, right):
             assert_array_equal(getattr(A, piece), getattr(B, piece))
 
 
-def test_shapes_types_and_values(small):
+def test_every_row_has_length_one_and_one_class(small):
     X, Y = small
     assert X.shape == (9000, 5000)
     assert Y.shape == (9000, 300)
@@ -46,10 +46,6 @@ def test_shapes_types_and_values(small):
     np.testing.assert_allclose(sparse.linalg.norm(X, axis=1), 1, rtol=1e-5)
     assert (X.data > 0).all()
     assert_array_equal(Y.data, 1)
-
-
-def test_every_row_has_words_and_one_class(small):
-    X, Y = small
     assert np.diff(X.indptr).min() >= 1
     assert_array_equal(np.diff(Y.indptr), 1)
     assert X.nnz / 9000 == pytest.approx(40, rel=0.02)
@@ -145,9 +141,6 @@ def test_the_recipe_of_a_dataset_has_its_shape():
     recipe, expect = recipe_of("synthetic_odp"), load_catalogue().entry("synthetic_odp").expect
     found = (recipe.n_rows, recipe.n_features, recipe.n_labels)
     assert found == (expect.rows["train"], expect.features, expect.classes)
-
-
-def test_real_data_have_no_recipe():
     with pytest.raises(ValueError, match="synthetic_odp"):
         recipe_of("odp")
 
