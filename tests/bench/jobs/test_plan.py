@@ -184,11 +184,9 @@ def test_run_keys_change_with_what_determines_the_result_and_with_nothing_else(
 
 
 def test_a_time_limit_is_told_and_changes_no_key(workflow):
-    def limited(content):
-        content["time_limit"] = 7.0
-
-    assert json.loads(workflow(limited).spec("s/main/gem").as_json)["time_limit"] == 7.0
-    assert runs(workflow(limited)) == runs(workflow())
+    limited = workflow(lambda content: content.update(time_limit=7.0))
+    assert json.loads(limited.spec("s/main/gem").as_json)["time_limit"] == 7.0
+    assert runs(limited) == runs(workflow())
 
 
 def test_the_path_of_a_run_is_part_of_its_key(workflow):

@@ -64,20 +64,18 @@ def test_what_json_cannot_hold_is_a_failed_fit(supervise, result):
     assert supervise(lambda: result)["status"] == "failed"
 
 
-def test_a_killed_fit_is_failed_on_the_last_attempt(supervise):
-    report = supervise(lambda: os.kill(os.getpid(), signal.SIGKILL))
-    assert report["status"] == "failed"
-    assert "SIGKILL" in report["failure"]["message"]
-    assert report["peak_rss_mb"] > 1
-
-
-def test_a_killed_fit_fails_the_job_before_the_last_attempt(supervise):
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
+def test_a_killed_fit_fails_the_job_and_on_the_last_attempt_is_a_failed_fit(supervise, name):
     def fit():
         signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the dashboard of another test may have set its own
-        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.Signals[name])
 
-    with pytest.raises(MachineFaultError, match="SIGTERM"):
+    with pytest.raises(MachineFaultError, match=name):
         supervise(fit, last_attempt=False)
+    report = supervise(fit)
+    assert report["status"] == "failed"
+    assert name in report["failure"]["message"]
+    assert report["peak_rss_mb"] > 1
 
 
 @pytest.mark.parametrize("status", [0, 3])

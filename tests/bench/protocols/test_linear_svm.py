@@ -44,15 +44,12 @@ def test_machines_on_features_are_those_of_linear_svc(
         assert found == pytest.approx(expected)
 
 
-def repeated(rows, y):
-    """Put every third row there twice more, once with the label of the row before."""
-    return np.vstack([rows, rows[::3], rows[::3]]), np.concatenate([y, y[::3], np.roll(y, 1)[::3]])
-
-
 @pytest.mark.parametrize("max_kernel_rows", [0, 10_000])
 def test_without_steps_the_machine_is_that_of_the_exact_kernel(trial, monkeypatch, max_kernel_rows):
     monkeypatch.setattr(linear_svm, "_MAX_KERNEL_ROWS", max_kernel_rows)
-    trial.X, trial.y = repeated(trial.X, trial.y)
+    X, y = trial.X, trial.y
+    # Every third row is there twice more, once with the label of the row before.
+    trial.X, trial.y = np.vstack([X, X[::3], X[::3]]), np.concatenate([y, y[::3], np.roll(y, 1)[::3]])
     metrics = measure(trial(None)).metrics
     X, V = normalize(trial.X), normalize(trial.V)
 

@@ -25,11 +25,6 @@ HEADER = """@relation 'two features'
 read = partial(read_arff, n_labels=2)
 
 
-def text_of(matrix):
-    rows = ("{" + ",".join(f"{j} {row[j]!r}" for j in np.flatnonzero(row)) + "}\n" for row in matrix.tolist())
-    return (HEADER + "".join(rows)).encode()
-
-
 @given(
     st.integers(1, 6).flatmap(
         lambda n: st.tuples(
@@ -39,7 +34,11 @@ def text_of(matrix):
     )
 )
 def test_round_trip(blocks):
-    rows = read_bytes(read, text_of(np.hstack(blocks)))
+    lines = [
+        "{" + ",".join(f"{j} {row[j]!r}" for j in np.flatnonzero(row)) + "}\n"
+        for row in np.hstack(blocks).tolist()
+    ]
+    rows = read_bytes(read, (HEADER + "".join(lines)).encode())
     np.testing.assert_array_equal(rows.features.toarray(), blocks[0])
     np.testing.assert_array_equal(rows.labels.toarray(), blocks[1])
     assert rows.label_names == ("L one", "L2")

@@ -54,14 +54,11 @@ def corpus():
     }
 
 
-def packed(members):
-    return pack_tar((members | {"readme.doc": b"keeps the folders that all sentences share"}).items())
-
-
 def read(members, subset):
     part = "train" if subset == "train" else "test"
     lists = {} if subset == "train" else {"test_speakers": subset}
-    return read_bytes(lambda path: READ(path, part=part, **lists), packed(members))
+    packed = pack_tar((members | {"readme.doc": b"keeps the folders that all sentences share"}).items())
+    return read_bytes(partial(READ, part=part, **lists), packed)
 
 
 def test_frames_of_the_training_speakers():
