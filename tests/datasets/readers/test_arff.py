@@ -2,12 +2,11 @@ from functools import partial
 
 import numpy as np
 import pytest
-from damage import peak_bytes, read_bytes
+from damage import assert_refused, peak_bytes, read_bytes
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from eigenbench.datasets import MalformedData
 from eigenbench.datasets.readers.arff import read_arff, read_hmc
 
 HEADER = """@relation 'two features'
@@ -60,8 +59,7 @@ def test_round_trip(blocks):
     ],
 )
 def test_the_place_of_the_fault_is_named(old, new, message):
-    with pytest.raises(MalformedData, match=message):
-        read_bytes(read, (HEADER + "{0 1}\n").replace(old, new).encode())
+    assert_refused(message, read, (HEADER + "{0 1}\n").replace(old, new).encode())
 
 
 def test_many_labels_stay_sparse(tmp_path):
@@ -111,8 +109,8 @@ def test_files_of_one_part_are_joined_and_share_their_means():
 
 
 def test_files_of_different_hierarchies_are_refused():
-    with pytest.raises(MalformedData, match="file2, header: other attributes than file has"):
-        read_bytes(read_hmc, GRAPH, GRAPH.replace(b",B/C", b""))
+    other = GRAPH.replace(b",B/C", b"")
+    assert_refused("file2, header: other attributes than file has", read_hmc, GRAPH, other)
 
 
 @pytest.mark.parametrize(
@@ -131,5 +129,4 @@ def test_files_of_different_hierarchies_are_refused():
     ],
 )
 def test_what_is_wrong_is_named(old, new, message):
-    with pytest.raises(MalformedData, match=message):
-        read_bytes(read_hmc, GRAPH.replace(old, new))
+    assert_refused(message, read_hmc, GRAPH.replace(old, new))

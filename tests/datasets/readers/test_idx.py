@@ -4,11 +4,10 @@ from functools import partial
 
 import numpy as np
 import pytest
-from damage import read_bytes
+from damage import assert_refused, read_bytes
 from hypothesis import given
 from hypothesis.extra import numpy as hnp
 
-from eigenbench.datasets import MalformedData
 from eigenbench.datasets.readers.idx import read_emnist, read_idx, read_idx_array
 
 
@@ -58,5 +57,4 @@ def test_emnist_images_are_turned_upright():
     ],
 )
 def test_the_place_of_the_fault_is_named(reader, images, labels, message):
-    with pytest.raises(MalformedData, match=message):
-        read_bytes(reader, images, *labels)
+    assert_refused(message, reader, images, *labels)

@@ -3,7 +3,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from damage import read_bytes
+from damage import assert_refused, read_bytes
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -111,8 +111,7 @@ def test_lshtc_has_a_column_for_each_number_that_occurs(rows, seed, header):
     ],
 )
 def test_what_is_wrong_with_a_file_is_named(reader, data, message):
-    with pytest.raises(MalformedData, match=message):
-        read_bytes(reader, data)
+    assert_refused(message, reader, data)
 
 
 #: Of each reader: the lines before the one at fault, and that line by what the message says of it.
