@@ -1,5 +1,7 @@
 """The detectors that are shown, and the responses to them, against GEM used by hand."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -13,16 +15,12 @@ from eigenbench.reporting.exhibit_plots import as_png
 PAIRS = (("3", "2"), ("8", "0"))
 
 
-class AllPairs(GEM):
-    """GEM without a seed; keeps the detectors with λ ≥ theta."""
-
-    def __init__(self, random_state=None, theta=0.0):
-        super().__init__(top=4, theta=theta)
+FOUR = partial(GEM, top=4)
 
 
 @pytest.fixture
 def outcome(make_trial, digits):
-    return measure(make_trial(DetectorsSettings(pairs=PAIRS, pictures=3, image=(8, 8)), *digits)(AllPairs))
+    return measure(make_trial(DetectorsSettings(pairs=PAIRS, pictures=3, image=(8, 8)), *digits)(FOUR))
 
 
 def test_pictures_are_the_leading_detectors_of_each_pair(outcome, digits):
@@ -83,7 +81,7 @@ def test_what_cannot_be_shown_is_an_error(make_trial, digits, settings, word):
     largest = [gem.eigenvalues_[(gem.pairs_ == pair).all(axis=1)].max() for pair in ((1, 7), (7, 1))]
     assert largest[1] < largest[0]
     settings = DetectorsSettings(**{"pairs": PAIRS, "image": (8, 8)} | settings)
-    trial = make_trial(settings, *digits)(AllPairs)
+    trial = make_trial(settings, *digits)(FOUR)
     build = trial.build
     object.__setattr__(trial, "build", lambda: build(theta=np.mean(largest)))
     with pytest.raises(ValueError, match=word):

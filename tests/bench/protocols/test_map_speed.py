@@ -15,9 +15,8 @@ class Recorder(TransformerMixin, BaseEstimator):
 
     seen: list = []
 
-    def __init__(self, n_components=4, random_state=0):
+    def __init__(self, n_components=4):
         self.n_components = n_components
-        self.random_state = random_state
 
     def fit(self, X, y=None):
         return self

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import make_pipeline
 
 from eigenbench import GEM, CalibratedLeastSquares, NeighborhoodGEM, RandomDirections
@@ -81,9 +82,6 @@ def test_test_rows_are_those_of_the_classes_drawn(compare, digits):
             seen.append((X, y))
             return super().fit(X, y)
 
-        def __init__(self, random_state=None, pairs="all", n_pairs=None):
-            super().__init__(pairs=pairs, n_pairs=n_pairs, random_state=random_state)
-
     variants = {"a": {}, "b": {}}
     metrics = compare(Watched, seed=5, variants=variants, reference="b", classes=3, train_rows=150)
     (rows, labels), (again, _) = seen
@@ -101,11 +99,12 @@ def test_more_classes_than_there_are_is_an_error(compare):
         compare(classes=11)
 
 
-def test_an_embedding_that_predicts_is_followed_by_the_classifier(compare, digits, discriminants):
+def test_an_embedding_that_predicts_is_followed_by_the_classifier(compare, digits):
     X, V, y, v = digits
-    variants = {"plane": {"discriminants__n_components": 2}, "all": {}}
-    metrics = compare(discriminants, variants=variants, reference="all")
+    variants = {"plane": {"lineardiscriminantanalysis__n_components": 2}, "all": {}}
+    metrics = compare(LinearDiscriminantAnalysis, variants=variants, reference="all")
     for name, n_components in (("plane", 2), ("all", None)):
-        model = CalibratedLeastSquares(1.0, feature_map=discriminants(n_components)).fit(X, y)
+        plane = LinearDiscriminantAnalysis(n_components=n_components)
+        model = CalibratedLeastSquares(1.0, feature_map=plane).fit(X, y)
         assert metrics[f"error_{name}"] == pytest.approx(1 - model.score(V, v))
         assert metrics[f"features_{name}"] == model.coef_.shape[-1]
