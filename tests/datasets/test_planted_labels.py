@@ -93,10 +93,8 @@ def test_any_possible_sizes_can_be_made(data, n_features, n_rows):
 
 @settings(max_examples=5, deadline=None)
 @given(n_rows=st.integers(1, 8999))
-def test_rows_do_not_depend_on_how_many_there_are(n_rows):
-    few = variant(n_rows=n_rows).make()
-    whole = SMALL.make()
-    assert_same(few, [matrix[:n_rows] for matrix in whole])
+def test_rows_do_not_depend_on_how_many_there_are(small, n_rows):
+    assert_same(variant(n_rows=n_rows).make(), [matrix[:n_rows] for matrix in small])
 
 
 def test_later_rows_can_be_made_alone(small):
