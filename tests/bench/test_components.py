@@ -21,6 +21,8 @@ from eigenbench.bench.registry import COMPONENTS
 from eigenbench.bench.suites.steps import as_step
 from eigenbench.methods.classifiers.streamed import StreamedClassifier
 
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
 #: Parameters that make a component fast on the small rows below, or that it needs.
 FAST = {
     "RandomTreesEmbedding": {"sparse_output": False},
@@ -128,7 +130,6 @@ def outcome(cls, params, rows, seed):
     return model.predict(X)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     "name",
     # umap-learn is compiled when it is imported and at its first fit.
@@ -142,7 +143,6 @@ def test_one_seed_gives_one_result(name, rows):
     np.testing.assert_array_equal(first, second)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("name", "params"), [*DETERMINISTIC, *deterministic_steps_of_suites()])
 def test_what_draws_nothing_depends_on_no_seed(name, params, rows):
     cls = CLASSES[name]
@@ -150,7 +150,6 @@ def test_what_draws_nothing_depends_on_no_seed(name, params, rows):
     np.testing.assert_array_equal(outcome(cls, params, rows, 0), outcome(cls, params, rows, 1))
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("name", "params"), RANDOM)
 def test_what_draws_depends_on_the_seed(name, params, rows):
     cls = CLASSES[name]

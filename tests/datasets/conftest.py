@@ -1,4 +1,4 @@
-"""Small sources of every kind: a mirror, a wheel on a local index, a web server."""
+"""Small sources of every kind: a mirror, a wheel on a local index, a web server, a user's catalogue."""
 
 import sys
 import threading
@@ -7,8 +7,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import yaml
 
 sys.path.insert(0, str(Path(__file__).parent))  # where the tests find small_table
+
+from small_table import TABLE, catalogue_of, sha256, table_entry
+
+from eigenbench.datasets import Card, is_current, prepare
+from eigenbench.datasets.catalogue import load_with_own
 
 
 @pytest.fixture(autouse=True)
@@ -24,6 +30,48 @@ def mirror(monkeypatch, tmp_path):
     folder.mkdir()
     monkeypatch.setenv("EIGENBENCH_MIRROR", str(folder))
     return folder
+
+
+@pytest.fixture
+def make(mirror):
+    """Prepare a dataset whose files, by name, are in the mirror; the small table where none are given."""
+
+    def run(files: dict[str, bytes] | None = None, **changes) -> Card:
+        files = {"table.csv": TABLE} if files is None else files
+        for name, data in files.items():
+            if not (mirror / name).exists() or (mirror / name).read_bytes() != data:
+                (mirror / name).write_bytes(data)
+        changes["files"] = {
+            name: {"sha256": sha256(data), "bytes": len(data), "sources": [{"mirror": name}]}
+            for name, data in files.items()
+        }
+        return prepare("t", catalogue=catalogue_of(t=table_entry(**changes)), progress=False)
+
+    return run
+
+
+class Own:
+    """A catalogue of the user's own in a folder, of a dataset of the name ``own`` that is beside it."""
+
+    def __init__(self, folder):
+        self.folder, self.data = folder, folder / "data"
+        self.prepared = self.data / "prepared" / "own"
+
+    def written(self, **entries):
+        (self.folder / "datasets.yaml").write_text(yaml.safe_dump({"datasets": entries}))
+        self.catalogue = load_with_own(self.folder)
+        return self
+
+    def prepare(self):
+        return prepare("own", data_dir=self.data, catalogue=self.catalogue, progress=False)
+
+    def current(self):
+        return is_current("own", self.data, self.catalogue)
+
+
+@pytest.fixture
+def own(tmp_path):
+    return Own(tmp_path)
 
 
 @pytest.fixture

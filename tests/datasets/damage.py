@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import strategies as st
 
 from eigenbench.datasets import MalformedData
@@ -37,6 +38,12 @@ def read_bytes(reader: Callable[..., RawRows], *contents: bytes) -> RawRows:
         for path, data in zip(paths, contents, strict=True):
             path.write_bytes(data)
         return reader(*paths)
+
+
+def assert_refused(message: str, reader: Callable[..., RawRows], *contents: bytes) -> None:
+    """Check that files of these bytes are refused with such a message."""
+    with pytest.raises(MalformedData, match=message):
+        read_bytes(reader, *contents)
 
 
 def gives_or_complains(action: Callable[..., Any], *arguments: Any, **options: Any) -> Any:

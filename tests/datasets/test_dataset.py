@@ -3,24 +3,10 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
-from small_table import TABLE, catalogue_of, table_entry
+from small_table import prepared
 
 from eigenbench.bench.code_hash import import_closure
-from eigenbench.datasets import MalformedData, load, open_prepared, prepare
-from eigenbench.datasets.storage import prepared_folder, resolve_data_dir
-
-
-@pytest.fixture
-def prepared(mirror):
-    """Prepare the small table with changes to its entry, and return its folder."""
-
-    def run(**changes):
-        (mirror / "table.csv").write_bytes(TABLE)
-        entry = table_entry({"mirror": "table.csv"}, **changes)
-        prepare("t", catalogue=catalogue_of(t=entry), progress=False)
-        return prepared_folder(resolve_data_dir(), "t")
-
-    return run
+from eigenbench.datasets import MalformedData, load, open_prepared
 
 
 def test_digits_are_scikit_learn_digits():
@@ -36,9 +22,9 @@ def test_digits_are_scikit_learn_digits():
     assert (len(data.X_train), len(data.X_test)) == (data.card.n_train, data.card.n_test)
 
 
-def test_seeds_draw_different_splits_of_the_same_rows(prepared):
-    folder = prepared()
-    splits = [open_prepared(folder, split_seed=seed) for seed in (0, 0, 1)]
+def test_seeds_draw_different_splits_of_the_same_rows(make):
+    make()
+    splits = [open_prepared(prepared(), split_seed=seed) for seed in (0, 0, 1)]
     rows = [np.sort(np.concatenate([data.X_train[:, 0], data.X_test[:, 0]])).tolist() for data in splits]
     assert rows[0] == rows[1] == rows[2] == list(range(30))
     np.testing.assert_array_equal(splits[0].X_test, splits[1].X_test)
@@ -46,13 +32,13 @@ def test_seeds_draw_different_splits_of_the_same_rows(prepared):
     assert np.bincount(splits[2].y_test).tolist() == [2, 2, 2]
 
 
-def test_rows_of_official_files_are_sampled_by_the_seed(prepared):
-    changes = {
-        "parts": {"train": ["table.csv"], "test": ["table.csv"]},
-        "expect": {"rows": {"train": 30, "test": 30}, "features": 2, "classes": 3},
-        "split": {"kind": "sampled", "max_train": 12, "max_test": 6, "stratify": True},
-    }
-    data = [open_prepared(prepared(**changes), split_seed=seed) for seed in (0, 1)]
+def test_rows_of_official_files_are_sampled_by_the_seed(make):
+    make(
+        parts={"train": ["table.csv"], "test": ["table.csv"]},
+        expect={"rows": {"train": 30, "test": 30}, "features": 2, "classes": 3},
+        split={"kind": "sampled", "max_train": 12, "max_test": 6, "stratify": True},
+    )
+    data = [open_prepared(prepared(), split_seed=seed) for seed in (0, 1)]
     for one in data:
         assert (one.card.n_train, one.card.n_test) == (len(one.X_train), len(one.X_test)) == (12, 6)
         assert np.bincount(one.y_train).tolist() == [4, 4, 4]
@@ -61,23 +47,25 @@ def test_rows_of_official_files_are_sampled_by_the_seed(prepared):
     assert data[0].X_train.tolist() != data[1].X_train.tolist()
 
 
-def test_float_arrays_of_a_fixed_split_are_read_only_maps(prepared):
-    data = open_prepared(prepared(split={"kind": "first", "n_train": 20}))
+def test_float_arrays_of_a_fixed_split_are_read_only_maps(make):
+    make(split={"kind": "first", "n_train": 20})
+    data = open_prepared(prepared())
     assert isinstance(data.X_train, np.memmap)
     with pytest.raises(ValueError, match="read-only"):
         data.X_train[0, 0] = 1
 
 
-def test_bytes_are_scaled(prepared):
-    folder = prepared(dtype="uint8", scale=4.0)
-    data, stored = open_prepared(folder), np.load(folder / "X_all.npy")
+def test_bytes_are_scaled(make):
+    make(dtype="uint8", scale=4.0)
+    data, stored = open_prepared(prepared()), np.load(prepared() / "X_all.npy")
     assert (data.X_train.dtype, stored.dtype) == (np.float32, np.uint8)
     both = np.concatenate([data.X_train, data.X_test])
     np.testing.assert_array_equal(np.sort(both[:, 0]), np.sort(stored[:, 0] / np.float32(4)))
 
 
 @pytest.mark.parametrize("name", ["X_all.npy", "y_all.npy"])
-def test_a_missing_or_truncated_array_is_named(prepared, name):
+def test_a_missing_or_truncated_array_is_named(make, name):
+    make()
     path = prepared() / name
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(MalformedData, match=rf"{name}.*prepare the dataset again"):

@@ -59,9 +59,6 @@ def test_steps_apply_in_order():
     data = gzip.compress(b"header\nB,2,3\nA,1,9\n")
     steps = ("gzip", "drop_first_line", "label_last", "sort_lines")
     assert decoded(data, *steps) == b"1,9,A\n2,3,B\n"
-
-
-def test_a_missing_header_line_is_malformed():
     with pytest.raises(MalformedData, match="no header line"):
         decoded(b"", "drop_first_line")
 

@@ -23,12 +23,6 @@ def amounts(monkeypatch):
     return set_them
 
 
-def blob(side=SIDE, width=3.0):
-    image = np.zeros((side, side))
-    image[side // 2, side // 2] = 1
-    return gaussian_filter(image, width).astype(np.float32)
-
-
 def stream(X, y, **options):
     blocks = list(deformed_digits(X, y, **options))
     return np.concatenate([X for X, _ in blocks]), np.concatenate([y for _, y in blocks])
@@ -77,11 +71,12 @@ def test_interpolation_agrees_with_scipy():
 
 
 def centres():
-    X, _ = stream(blob()[None].reshape(1, -1), [0], n=2000)
-    return (
-        np.array([center_of_mass(image) for image in X.reshape(-1, SIDE, SIDE).astype(np.float64)])
-        - SIDE // 2
-    )
+    """Where the middles of deformed blobs lie, from that of the blob."""
+    image = np.zeros((SIDE, SIDE))
+    image[SIDE // 2, SIDE // 2] = 1
+    X, _ = stream(gaussian_filter(image, 3.0).astype(np.float32).reshape(1, -1), [0], n=2000)
+    found = [center_of_mass(image) for image in X.reshape(-1, SIDE, SIDE).astype(np.float64)]
+    return np.array(found) - SIDE // 2
 
 
 @pytest.mark.parametrize("amount", [0.5, 1.0])
@@ -97,14 +92,11 @@ def test_the_elastic_field_moves_by_less_than_its_mean_square(amounts):
     assert 0.3 < centres().std() < 1.0
 
 
-def bar():
-    image = np.zeros((SIDE, SIDE), dtype=np.float32)
-    image[13:15, 4:24] = 1
-    return image.reshape(1, -1)
-
-
 def moments():
-    X, _ = stream(bar(), [0], n=2000)
+    """Second moments of the ink of deformed bars."""
+    bar = np.zeros((SIDE, SIDE), dtype=np.float32)
+    bar[13:15, 4:24] = 1
+    X, _ = stream(bar.reshape(1, -1), [0], n=2000)
     images = X.reshape(-1, SIDE, SIDE).astype(np.float64)
     grid = np.arange(SIDE) - 13.5
     mass = images.sum(axis=(1, 2))

@@ -44,23 +44,17 @@ def test_sources_are_tried_in_order(table_in_mirror, web):
     assert fetch_table({"mirror": "absent.csv"}, url, table_in_mirror).files[0].kind == "url"
 
 
-def test_what_another_dataset_has_fetched_is_copied(table_in_mirror, mirror):
+@pytest.mark.parametrize("there", [TABLE, TABLE[:-2] + b"q\n", TABLE + b"1,2,x\n", None])
+def test_a_file_that_another_dataset_has_fetched_is_copied_if_it_is_intact(table_in_mirror, mirror, there):
     both = catalogue_of(t=table_entry(table_in_mirror), u=table_entry(table_in_mirror))
     first = fetch("u", catalogue=both, progress=False)
-    (mirror / "table.csv").unlink()
-    assert fetch("t", catalogue=both, progress=False).files == first.files
-    assert (raw() / "table.csv").read_bytes() == TABLE
-
-
-@pytest.mark.parametrize("damaged", [TABLE[:-2] + b"q\n", TABLE + b"1,2,x\n", None])
-def test_a_file_of_another_dataset_that_has_changed_is_not_copied(table_in_mirror, damaged):
-    both = catalogue_of(t=table_entry(table_in_mirror), u=table_entry(table_in_mirror))
-    fetch("u", catalogue=both, progress=False)
     other = raw_folder(resolve_data_dir(), "u") / "table.csv"
     other.unlink()
-    if damaged is not None:
-        other.write_bytes(damaged)
-    fetch("t", catalogue=both, progress=False)
+    if there is not None:
+        other.write_bytes(there)
+    if there == TABLE:
+        (mirror / "table.csv").unlink()
+    assert fetch("t", catalogue=both, progress=False).files == first.files
     assert (raw() / "table.csv").read_bytes() == TABLE
     assert names() == ["manifest.json", "table.csv"]
 
@@ -117,18 +111,14 @@ def test_a_file_placed_by_hand_is_used():
     assert fetch_table({"mirror": "absent.csv"}).files[0].kind == "found"
 
 
-def fetch_supplied(*sources):
-    unknown = {"files": {"table.csv": {"sources": list(sources)}}, "supplied": "Ask at example.org"}
-    return fetch_table(**unknown)
-
-
 def test_a_supplied_file_needs_no_sum_and_a_second_fetch_keeps_it(mirror):
     (mirror / "table.csv.gz").write_bytes(gzip.compress(TABLE))
-    source = {"mirror": "table.csv.gz", "decode": ["gzip"]}
-    first = fetch_supplied(source)
+    sources = [{"mirror": "table.csv.gz", "decode": ["gzip"]}]
+    unsummed = {"files": {"table.csv": {"sources": sources}}, "supplied": "Ask at example.org"}
+    first = fetch_table(**unsummed)
     assert (first.files[0].sha256, first.files[0].bytes) == (sha256(TABLE), len(TABLE))
     assert (raw() / "table.csv").read_bytes() == TABLE
-    assert fetch_supplied(source) == first
+    assert fetch_table(**unsummed) == first
 
 
 def test_a_folder_that_cannot_be_written_says_so(table_in_mirror, tmp_path):

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from numpy.testing import assert_array_equal
 
 from eigenbench import ClassMoments
@@ -11,12 +10,9 @@ from eigenbench.datasets import (
     CatalogueError,
     DatasetUnavailable,
     MalformedData,
-    is_current,
     open_prepared,
-    prepare,
     verify_prepared,
 )
-from eigenbench.datasets.catalogue import load_with_own
 
 N_TRAIN, N_TEST, D = 240, 80, 4
 
@@ -44,29 +40,6 @@ def entry(ending="npy", target=None, **changes):
     } | changes
 
 
-class Own:
-    """A catalogue with a folder of partitions beside it."""
-
-    def __init__(self, folder):
-        self.folder, self.rows, self.data = folder, folder / "rows", folder / "data"
-        self.rows.mkdir()
-
-    def written(self, **entries):
-        (self.folder / "datasets.yaml").write_text(yaml.safe_dump({"datasets": entries}))
-        self.catalogue = load_with_own(self.folder)
-        return self
-
-    def prepare(self):
-        return prepare("own", data_dir=self.data, catalogue=self.catalogue, progress=False)
-
-    def current(self):
-        return is_current("own", self.data, self.catalogue)
-
-    @property
-    def prepared(self):
-        return self.data / "prepared" / "own"
-
-
 def parts(rows):
     X, y = rows
     for number, part in enumerate(np.split(np.arange(len(y)), 8)):
@@ -74,20 +47,20 @@ def parts(rows):
 
 
 @pytest.fixture
-def arrays(rows, tmp_path):
-    own = Own(tmp_path)
+def arrays(rows, own):
+    (own.folder / "rows").mkdir()
     for name, X, y in parts(rows):
-        np.save(own.rows / f"{name}.npy", np.column_stack([X, y]))
+        np.save(own.folder / "rows" / f"{name}.npy", np.column_stack([X, y]))
     return own.written(own=entry())
 
 
 @pytest.fixture
-def tables(rows, tmp_path):
-    own = Own(tmp_path)
+def tables(rows, own):
+    (own.folder / "rows").mkdir()
     for name, X, y in parts(rows):
         table = pd.DataFrame(X, columns=list("abcd"))
         table.insert(1, "label", [f"s{label}" for label in y])
-        table.to_parquet(own.rows / f"{name}.parquet", index=False)
+        table.to_parquet(own.folder / "rows" / f"{name}.parquet", index=False)
     return own.written(own=entry("parquet", target="label"))
 
 
@@ -114,9 +87,8 @@ def test_training_rows_stay_where_they_are_and_test_rows_are_stored(kind, rows, 
     assert own.current()
 
 
-def test_partitions_behind_a_url(rows, tmp_path):
-    fsspec = pytest.importorskip("fsspec")
-    store, own = fsspec.filesystem("memory"), Own(tmp_path)
+def test_partitions_behind_a_url(rows, own):
+    store = pytest.importorskip("fsspec").filesystem("memory")
     for name, X, y in parts(rows):
         with store.open(f"/catalogued/{name}.npy", "wb") as stream:
             np.save(stream, np.column_stack([X, y]))
@@ -130,7 +102,7 @@ def test_partitions_behind_a_url(rows, tmp_path):
 
 def test_an_edited_partition_is_noticed_and_prepared_again(arrays, rows):
     before = arrays.prepare()
-    path = arrays.rows / "train-2.npy"
+    path = arrays.folder / "rows/train-2.npy"
     changed = np.load(path)
     changed[0, 0] += 1
     np.save(path, changed)
@@ -145,7 +117,7 @@ def test_an_edited_partition_is_noticed_and_prepared_again(arrays, rows):
 
 def test_a_new_and_a_missing_partition_are_noticed(arrays):
     arrays.prepare()
-    path = arrays.rows / "train-2.npy"
+    path = arrays.folder / "rows/train-2.npy"
     content = path.read_bytes()
     path.unlink()
     assert not arrays.current()
@@ -156,7 +128,7 @@ def test_a_new_and_a_missing_partition_are_noticed(arrays):
     assert not (arrays.prepared / "card.json").exists()
     path.write_bytes(content)
     arrays.prepare()
-    (arrays.rows / "train-9.npy").write_bytes(content)
+    (arrays.folder / "rows/train-9.npy").write_bytes(content)
     assert not arrays.current()
 
 
@@ -174,7 +146,7 @@ def test_a_new_and_a_missing_partition_are_noticed(arrays):
     ],
 )
 def test_a_partition_of_another_kind_is_named_and_leaves_no_card(tables, name, change, message):
-    path = tables.rows / f"{name}.parquet"
+    path = tables.folder / "rows" / f"{name}.parquet"
     change(pd.read_parquet(path)).to_parquet(path, index=False)
     with pytest.raises(MalformedData, match=message):
         tables.prepare()
@@ -183,7 +155,7 @@ def test_a_partition_of_another_kind_is_named_and_leaves_no_card(tables, name, c
 
 
 def test_fractions_as_labels_are_refused(arrays):
-    path = arrays.rows / "train-0.npy"
+    path = arrays.folder / "rows/train-0.npy"
     np.save(path, np.load(path) + 0.25)
     with pytest.raises(MalformedData, match=r"train-0\.npy: label .* is not a whole number"):
         arrays.prepare()

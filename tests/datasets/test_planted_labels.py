@@ -35,7 +35,7 @@ def assert_same(left, right):
             assert_array_equal(getattr(A, piece), getattr(B, piece))
 
 
-def test_shapes_types_and_values(small):
+def test_every_row_has_length_one_and_one_class(small):
     X, Y = small
     assert X.shape == (9000, 5000)
     assert Y.shape == (9000, 300)
@@ -46,10 +46,6 @@ def test_shapes_types_and_values(small):
     np.testing.assert_allclose(sparse.linalg.norm(X, axis=1), 1, rtol=1e-5)
     assert (X.data > 0).all()
     assert_array_equal(Y.data, 1)
-
-
-def test_every_row_has_words_and_one_class(small):
-    X, Y = small
     assert np.diff(X.indptr).min() >= 1
     assert_array_equal(np.diff(Y.indptr), 1)
     assert X.nnz / 9000 == pytest.approx(40, rel=0.02)
@@ -97,10 +93,8 @@ def test_any_possible_sizes_can_be_made(data, n_features, n_rows):
 
 @settings(max_examples=5, deadline=None)
 @given(n_rows=st.integers(1, 8999))
-def test_rows_do_not_depend_on_how_many_there_are(n_rows):
-    few = variant(n_rows=n_rows).make()
-    whole = SMALL.make()
-    assert_same(few, [matrix[:n_rows] for matrix in whole])
+def test_rows_do_not_depend_on_how_many_there_are(small, n_rows):
+    assert_same(variant(n_rows=n_rows).make(), [matrix[:n_rows] for matrix in small])
 
 
 def test_later_rows_can_be_made_alone(small):
@@ -145,9 +139,6 @@ def test_the_recipe_of_a_dataset_has_its_shape():
     recipe, expect = recipe_of("synthetic_odp"), load_catalogue().entry("synthetic_odp").expect
     found = (recipe.n_rows, recipe.n_features, recipe.n_labels)
     assert found == (expect.rows["train"], expect.features, expect.classes)
-
-
-def test_real_data_have_no_recipe():
     with pytest.raises(ValueError, match="synthetic_odp"):
         recipe_of("odp")
 

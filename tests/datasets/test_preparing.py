@@ -9,28 +9,9 @@ import textwrap
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from small_table import TABLE, catalogue_of, prepared, raw, sha256, table_entry
+from small_table import TABLE, prepared, raw, sha256, table_entry
 
-from eigenbench.datasets import Card, InsufficientSpace, MalformedData, open_prepared, prepare
-
-
-@pytest.fixture
-def make(mirror):
-    """Prepare a dataset whose files, by name, are in the mirror."""
-
-    def run(files: dict[str, bytes] | None = None, **changes) -> Card:
-        files = {"table.csv": TABLE} if files is None else files
-        for name, data in files.items():
-            if not (mirror / name).exists() or (mirror / name).read_bytes() != data:
-                (mirror / name).write_bytes(data)
-        changes["files"] = {
-            name: {"sha256": sha256(data), "bytes": len(data), "sources": [{"mirror": name}]}
-            for name, data in files.items()
-        }
-        return prepare("t", catalogue=catalogue_of(t=table_entry(**changes)), progress=False)
-
-    return run
-
+from eigenbench.datasets import Card, InsufficientSpace, MalformedData, open_prepared
 
 OFFICIAL = {"split": {"kind": "official"}, "parts": {"train": ["train"], "test": ["test"]}}
 
@@ -123,11 +104,22 @@ def test_parts_of_different_graphs_are_refused(make):
         make_hmc(make, HMC.replace(b"B/C", b"A/B"))
 
 
-@pytest.mark.parametrize("value", [b"nan", b"inf", b"-inf", b"1e999"])
-def test_a_value_that_is_not_finite_is_named_with_its_row(make, value):
-    table = TABLE.replace(b"\n17,", b"\n" + value + b",")
-    with pytest.raises(MalformedData, match=r"table\.csv, all, row 17: a NaN or infinite value"):
-        make({"table.csv": table})
+NOT_FINITE = r"table\.csv, all, row 17: a NaN or infinite value"
+NO_BYTE = "not whole numbers from 0 to 255"
+
+
+@pytest.mark.parametrize(
+    ("values", "changes", "message"),
+    [
+        ([b"nan", b"inf", b"-inf", b"1e999"], {}, NOT_FINITE),
+        ([b"0.5", b"256", b"-1"], {"dtype": "uint8", "scale": 1.0}, NO_BYTE),
+    ],
+)
+def test_values_that_the_type_of_the_rows_does_not_hold_are_refused(make, values, changes, message):
+    for value in values:
+        table = TABLE.replace(b"\n17,", b"\n" + value + b",")
+        with pytest.raises(MalformedData, match=message):
+            make({"table.csv": table}, **changes)
     assert not prepared().exists()
 
 
@@ -150,13 +142,6 @@ def test_other_counts_than_the_catalogue_are_refused(make, changes, message):
     expect = {"rows": {"all": 30}, "features": 2, "classes": 3} | changes
     with pytest.raises(MalformedData, match=message):
         make(expect=expect)
-
-
-@pytest.mark.parametrize("value", [b"0.5", b"256", b"-1"])
-def test_values_that_are_no_bytes_are_refused(make, value):
-    table = TABLE.replace(b"\n17,", b"\n" + value + b",")
-    with pytest.raises(MalformedData, match="not whole numbers from 0 to 255"):
-        make({"table.csv": table}, dtype="uint8", scale=1.0)
 
 
 def test_no_room_leaves_nothing_half_written(make, largest_file):

@@ -5,7 +5,6 @@ import io
 import lzma
 import socket
 import tarfile
-import warnings
 import zipfile
 
 import pytest
@@ -14,17 +13,11 @@ from small_table import TABLE, catalogue_of, fetch_table, fetch_two, raw, sha256
 from eigenbench.datasets import SourceWarning, fetch
 from eigenbench.datasets.archives import pack_tar
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.filterwarnings("ignore::eigenbench.datasets.SourceWarning")]
 
 
 def get(*sources, **changes):
     return fetch_table(*sources, **changes).files[0], (raw() / "table.csv").read_bytes()
-
-
-def closed_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 def test_mirror_gives_a_member_of_a_tar(mirror):
@@ -44,9 +37,7 @@ def test_mirror_gives_a_member_of_a_tar(mirror):
 )
 def test_mirror_without_the_member_or_with_a_damaged_tar(mirror, content, reason):
     (mirror / "all.tar.xz").write_bytes(content)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert reason in why_not({"mirror": "all.tar.xz", "member": "other.csv"})[0]
+    assert reason in why_not({"mirror": "all.tar.xz", "member": "other.csv"})[0]
 
 
 def test_mirror_without_the_file_or_without_a_mirror(mirror, monkeypatch):
@@ -66,7 +57,10 @@ def test_url(web):
 def test_url_without_a_server_not_found_or_truncated(web):
     web.pages["/table.csv"] = (TABLE[:50], len(TABLE))
     web.release.set()
-    urls = (f"http://127.0.0.1:{closed_port()}/a", f"{web.url}/other.csv", f"{web.url}/table.csv")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        closed_port = free.getsockname()[1]
+    urls = (f"http://127.0.0.1:{closed_port}/a", f"{web.url}/other.csv", f"{web.url}/table.csv")
     closed, missing, cut = why_not(*({"url": url} for url in urls))
     assert "ConnectionError" in closed
     assert "404" in missing
@@ -190,7 +184,6 @@ def test_url_of_an_archive_is_downloaded_once_for_all_its_members(web):
         (b"no zip archive", 10_000, "zip directory"),
     ],
 )
-@pytest.mark.filterwarnings("ignore::eigenbench.datasets.SourceWarning")
 def test_an_archive_that_is_not_what_it_should_be(web, packed, most, reason):
     web.pages["/data.zip"] = (packed, len(packed))
     source = {"url": f"{web.url}/data.zip", "member": "folder/table.csv", "archive_bytes": most}

@@ -47,20 +47,19 @@ def is_there(process):
     return True
 
 
+def ignore_interrupts():
+    """What a shell does for a command in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@pytest.mark.parametrize("before", [None, ignore_interrupts])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_one_signal_interrupts_the_command(start, number):
-    starter, child = start()
+def test_one_signal_interrupts_the_command(start, number, before):
+    starter, child = start(preexec_fn=before)
     starter.send_signal(number)
     _, said = starter.communicate(timeout=30)
     assert starter.returncode == 128 + signal.SIGINT
     assert said.endswith("Stopped. Finished work is kept; the same command continues.\n")
-    assert not is_there(child)
-
-
-def test_a_signal_interrupts_a_command_in_the_background_of_a_shell(start):
-    starter, child = start(preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
-    starter.terminate()
-    starter.communicate(timeout=30)
     assert not is_there(child)
 
 

@@ -19,19 +19,13 @@ from eigenbench.reproduction.receipt import Receipt, read_receipt, write_receipt
 from eigenbench.reproduction.reference import ReproductionError
 
 CLASSIFIER = "CalibratedLeastSquares"
-SEED = "results/s/main/random/seed-0"
+RUN = f"results/s/main/random/seed-0/{CLASSIFIER}"
 
 #: The kinds of files, each with the sealed file that Snakemake asks about, and what reads it.
 FILES = {
-    f"{SEED}/{CLASSIFIER}/record.json": ("record.json", read_record_and_files),
-    f"{SEED}/{CLASSIFIER}/model.skops": (
-        "record.json",
-        lambda path: read_record_and_files(path, "model.skops"),
-    ),
-    f"{SEED}/{CLASSIFIER}/predictions.npz": (
-        "record.json",
-        lambda path: read_record_and_files(path, "predictions.npz"),
-    ),
+    f"{RUN}/record.json": ("record.json", read_record_and_files),
+    f"{RUN}/model.skops": ("record.json", lambda path: read_record_and_files(path, "model.skops")),
+    f"{RUN}/predictions.npz": ("record.json", lambda path: read_record_and_files(path, "predictions.npz")),
     "data/prepared/digits.json": ("digits.json", read_sealed),
     "data/prepared/digits/card.json": ("../digits.json", lambda path: verify_prepared(path.with_suffix(""))),
     "data/prepared/digits/X_all.npy": ("../digits.json", lambda path: verify_prepared(path.with_suffix(""))),
@@ -84,13 +78,9 @@ def whole(tmp_path_factory):
     return root
 
 
-def states_of(root):
-    return OutputStates(root / "results", root / "data", load_catalogue(), stored=False)
-
-
 def planned(root, report):
     """What Snakemake is told of a file that is planned: not empty where it is made again; and the states."""
-    states = states_of(root)
+    states = OutputStates(root / "results", root / "data", load_catalogue(), stored=False)
     if report.name == "digits.json":
         return states.of_dataset("digits"), states
     return json.loads(states.of(str(report))).get(str(report), ""), states

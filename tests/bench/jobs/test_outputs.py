@@ -125,10 +125,6 @@ def edit(path):
     path.write_text(content.replace(error, "0.0001"))
 
 
-def empty(path):
-    path.write_bytes(b"")
-
-
 @pytest.mark.parametrize(("name", "damage"), [(f"{RUN}/record.json", edit), (f"{RUN}/model.skops", cut)])
 def test_a_damaged_run_is_planned_set_aside_and_what_takes_its_place_says_so(root, name, damage):
     damage(root / "results" / name)
@@ -158,8 +154,8 @@ def test_the_empty_model_of_a_failed_run_is_no_damage(root):
     record = json.loads((folder / "record.json").read_bytes())
     del record["seal"]
     failure = {"stage": "train", "type": "ValueError", "message": "no"}
-    empty(folder / "model.skops")
-    empty(folder / "predictions.npz")
+    for name in ("model.skops", "predictions.npz"):
+        (folder / name).write_bytes(b"")
     files = file_sums(folder, "model.skops", "predictions.npz")
     failed = {"status": "failed", "failure": failure, "model": None, "metrics": {}, "files": files}
     write_record(folder / "record.json", Record.model_validate(record | failed))

@@ -74,11 +74,11 @@ def data(tmp_path_factory):
     return folder, catalogue
 
 
-def planned(catalogue, dataset, methods=None, classifiers=None, **changes):
+def planned(catalogue, dataset, methods=METHODS, classifiers=CLASSIFIERS, **changes):
     experiment = {
         "dataset": dataset,
-        "methods": {name: {"steps": steps} for name, steps in (methods or METHODS).items()},
-        "classifiers": classifiers or CLASSIFIERS,
+        "methods": {name: {"steps": steps} for name, steps in methods.items()},
+        "classifiers": classifiers,
     }
     suite = Suite.model_validate(
         {"name": dataset, "title": "t", "experiments": {"main": experiment | changes}}
@@ -132,20 +132,17 @@ def test_the_arrays_of_a_fit_are_never_larger_than_a_file(data, tmp_path, monkey
         ({"classifiers": {"LogisticRegression": {}}}, "LogisticRegression takes all training rows at once"),
         ({"classifiers": {"LabelEmbeddingClassifier": {}}}, "LabelEmbeddingClassifier takes all"),
         ({"classifiers": {"CalibratedLeastSquares": {"grid": {"ridge": [0.1, 1.0]}}}}, "'grid' needs"),
+        (
+            {
+                "methods": {"m": [{"RandomMaclaurin": {"n_components": 4}}]},
+                "classifiers": {},
+                "protocol": "kernel_error",
+                "settings": {"degree": 2, "sizes": [4]},
+            },
+            "kernel_error takes all rows at once",
+        ),
     ],
 )
 def test_what_cannot_be_fitted_to_partitions_is_refused_before_work(data, changes, message):
     with pytest.raises(SuiteError, match=rf"{message}.*the rows of cut stay in partitions"):
         planned(data[1], "cut", **{"methods": {"m": []}, **changes})
-
-
-def test_a_protocol_is_refused(data):
-    experiment = {
-        "protocol": "kernel_error",
-        "settings": {"degree": 2, "sizes": [4]},
-        "dataset": "cut",
-        "methods": {"m": {"steps": [{"RandomMaclaurin": {"n_components": 4}}]}},
-    }
-    suite = Suite.model_validate({"name": "s", "title": "t", "experiments": {"main": experiment}})
-    with pytest.raises(SuiteError, match="kernel_error takes all rows at once"):
-        plan_suite(suite, data[1])

@@ -16,16 +16,16 @@ from eigenbench.bench.jobs.job_context import finite_metrics
 from eigenbench.bench.jobs.scoring import MOST_CONFUSION_CLASSES, score_classes
 from eigenbench.methods.metrics.multilabel import score_multilabel
 
+X, y = load_digits(return_X_y=True)
+X = X / 16
+
 
 @pytest.fixture(scope="module")
-def digits():
-    X, y = load_digits(return_X_y=True)
-    return X / 16, y
+def model():
+    return LogisticRegression(max_iter=500).fit(X[:300], y[:300])
 
 
-def test_scores_agree_with_scikit_learn(digits):
-    X, y = digits
-    model = LogisticRegression(max_iter=500).fit(X[:200], y[:200])
+def test_scores_agree_with_scikit_learn(model):
     scores = score_classes(model, X, y, 10)
     assert scores.metrics["error"] == pytest.approx(1 - accuracy_score(y, model.predict(X)))
     assert scores.metrics["errors"] == np.count_nonzero(y != model.predict(X))
@@ -34,19 +34,18 @@ def test_scores_agree_with_scikit_learn(digits):
     balanced = balanced_accuracy_score(y, model.predict(X))
     assert scores.metrics["balanced_error"] == pytest.approx(1 - balanced)
     np.testing.assert_array_equal(scores.confusion, confusion_matrix(y, model.predict(X)))
+    assert score_classes(model, X, y, MOST_CONFUSION_CLASSES).confusion is not None
+    assert score_classes(model, X, y, MOST_CONFUSION_CLASSES + 1).confusion is None
 
 
-def test_the_brier_score_of_two_classes_is_halved(digits):
-    X, y = digits
-    y = y % 2
-    model = LogisticRegression(max_iter=50).fit(X[:200], y[:200])
-    expected = brier_score_loss(y, model.predict_proba(X)[:, 1])
-    assert score_classes(model, X, y, 2).metrics["brier"] == pytest.approx(expected)
+def test_the_brier_score_of_two_classes_is_halved():
+    odd = y % 2
+    model = LogisticRegression(max_iter=50).fit(X[:200], odd[:200])
+    expected = brier_score_loss(odd, model.predict_proba(X)[:, 1])
+    assert score_classes(model, X, odd, 2).metrics["brier"] == pytest.approx(expected)
 
 
-def test_the_predictions_kept_give_the_metrics_again(digits):
-    X, y = digits
-    model = LogisticRegression(max_iter=500).fit(X[:200], y[:200])
+def test_the_predictions_kept_give_the_metrics_again(model):
     scores = score_classes(model, X, y, 10)
     np.testing.assert_array_equal(scores.predictions["predicted"], model.predict(X))
     of_truth = model.predict_proba(X)[np.arange(len(y)), y]
@@ -55,8 +54,7 @@ def test_the_predictions_kept_give_the_metrics_again(digits):
     assert scores.metrics["log_loss"] == pytest.approx(kept_loss, rel=1e-5)
 
 
-def test_a_class_that_was_never_seen_counts_as_an_error_with_finite_loss(digits):
-    X, y = digits
+def test_a_class_that_was_never_seen_counts_as_an_error_with_finite_loss():
     seen = y < 9
     model = LogisticRegression(max_iter=500).fit(X[seen], y[seen])
     scores = score_classes(model, X, y, 10)
@@ -66,38 +64,25 @@ def test_a_class_that_was_never_seen_counts_as_an_error_with_finite_loss(digits)
     assert not scores.predictions["probability"][~seen].any()
 
 
-def test_without_probabilities_there_is_no_log_loss_or_brier_score(digits):
-    X, y = digits
+def test_without_probabilities_there_is_no_log_loss_or_brier_score():
     scores = score_classes(LinearSVC().fit(X[:300], y[:300]), X, y, 10)
     assert {"log_loss", "brier", "calibration_error"}.isdisjoint(scores.metrics)
     assert set(scores.predictions) == {"truth", "predicted"}
     assert 0 < scores.metrics["error"] < 0.5
 
 
-def test_a_class_that_does_not_occur_is_left_out_of_the_balanced_error(digits):
-    X, y = digits
-    model = LogisticRegression(max_iter=500).fit(X[:300], y[:300])
+def test_a_class_that_does_not_occur_is_left_out_of_the_balanced_error(model):
     rows = y < 5
     expected = 1 - np.mean([np.mean(model.predict(X[y == label]) == label) for label in range(5)])
     assert score_classes(model, X[rows], y[rows], 10).metrics["balanced_error"] == pytest.approx(expected)
 
 
-def test_more_classes_than_memory_has_room_for_in_square(digits):
-    X, y = digits
-    model = LogisticRegression(max_iter=500).fit(X, 300_000 + y)
-    scores = score_classes(model, X, 300_000 + y, 300_010)
+def test_more_classes_than_memory_has_room_for_in_square(model):
+    far = LogisticRegression(max_iter=500).fit(X[:300], 300_000 + y[:300])
+    scores = score_classes(far, X, 300_000 + y, 300_010)
     assert scores.confusion is None
-    assert scores.metrics == pytest.approx(
-        score_classes(LogisticRegression(max_iter=500).fit(X, y), X, y, 10).metrics
-    )
-    np.testing.assert_array_equal(scores.predictions["predicted"], model.predict(X))
-
-
-def test_the_confusion_counts_are_kept_up_to_a_number_of_classes(digits):
-    X, y = digits
-    model = LogisticRegression(max_iter=500).fit(X[:300], y[:300])
-    assert score_classes(model, X, y, MOST_CONFUSION_CLASSES).confusion is not None
-    assert score_classes(model, X, y, MOST_CONFUSION_CLASSES + 1).confusion is None
+    assert scores.metrics == pytest.approx(score_classes(model, X, y, 10).metrics)
+    np.testing.assert_array_equal(scores.predictions["predicted"], far.predict(X))
 
 
 class Fixed:

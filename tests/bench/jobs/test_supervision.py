@@ -25,33 +25,38 @@ def supervise(tmp_path):
     return run
 
 
-def test_what_a_fit_returns_is_reported(supervise):
-    report = supervise(lambda: {"metrics": {"error": 0.25}, "process": os.getpid()})
+def test_what_a_fit_returns_is_reported_also_where_it_is_longer_than_a_pipe_holds(supervise):
+    numbers = {"x": np.float32(0.5), "n": np.int64(3), "ok": np.bool_(True)}
+    report = supervise(lambda: {**numbers, "process": os.getpid(), "values": list(range(500_000))})
     assert report["status"] == "ok"
-    assert report["metrics"] == {"error": 0.25}
+    assert (report["x"], report["n"], report["ok"]) == (0.5, 3, True)
     assert report["process"] != os.getpid()
+    assert len(report["values"]) == 500_000
 
 
-def test_a_report_may_be_longer_than_a_pipe_holds(supervise):
-    assert len(supervise(lambda: {"values": list(range(500_000))})["values"]) == 500_000
+def raising(error, wrap=None):
+    """A fit that raises an error as it is, from another one, or while another one is handled."""
+
+    def fit():
+        if wrap is None:
+            raise error
+        try:
+            raise error
+        except type(error):
+            if wrap == "cause":
+                raise RuntimeError("the model could not be written") from error
+            raise ValueError("while cleaning up")  # noqa: B904
+
+    return fit
 
 
 @pytest.mark.parametrize("last_attempt", [False, True])
 def test_an_exception_is_a_failed_fit_at_once(supervise, last_attempt):
-    def fit():
-        raise ValueError("gamma must be positive, found -1")
-
-    report = supervise(fit, last_attempt)
-    assert report["status"] == "failed"
-    log = report["failure"].pop("log")
-    assert log.endswith("job.log")
     message = "gamma must be positive, found -1"
+    report = supervise(raising(ValueError(message)), last_attempt)
+    assert report["status"] == "failed"
+    assert report["failure"].pop("log").endswith("job.log")
     assert report["failure"] == {"stage": "train", "type": "ValueError", "message": message}
-
-
-def test_numbers_of_numpy_are_taken(supervise):
-    report = supervise(lambda: {"x": np.float32(0.5), "n": np.int64(3), "ok": np.bool_(True)})
-    assert (report["x"], report["n"], report["ok"]) == (0.5, 3, True)
 
 
 @pytest.mark.parametrize("result", [{"error_rate": float("nan")}, {"x": np.ones(2)}])
@@ -59,20 +64,18 @@ def test_what_json_cannot_hold_is_a_failed_fit(supervise, result):
     assert supervise(lambda: result)["status"] == "failed"
 
 
-def test_a_killed_fit_is_failed_on_the_last_attempt(supervise):
-    report = supervise(lambda: os.kill(os.getpid(), signal.SIGKILL))
-    assert report["status"] == "failed"
-    assert "SIGKILL" in report["failure"]["message"]
-    assert report["peak_rss_mb"] > 1
-
-
-def test_a_killed_fit_fails_the_job_before_the_last_attempt(supervise):
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
+def test_a_killed_fit_fails_the_job_and_on_the_last_attempt_is_a_failed_fit(supervise, name):
     def fit():
         signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the dashboard of another test may have set its own
-        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.Signals[name])
 
-    with pytest.raises(MachineFaultError, match="SIGTERM"):
+    with pytest.raises(MachineFaultError, match=name):
         supervise(fit, last_attempt=False)
+    report = supervise(fit)
+    assert report["status"] == "failed"
+    assert name in report["failure"]["message"]
+    assert report["peak_rss_mb"] > 1
 
 
 @pytest.mark.parametrize("status", [0, 3])
@@ -101,22 +104,6 @@ def test_a_fit_over_its_time_limit_is_failed_and_ended(supervise, tmp_path):
         os.kill(int((tmp_path / "process").read_text()), 0)
 
 
-def raising(error, wrap):
-    """A fit that raises an error as it is, from another one, or while another one is handled."""
-
-    def fit():
-        if wrap is None:
-            raise error
-        try:
-            raise error
-        except type(error):
-            if wrap == "cause":
-                raise RuntimeError("the model could not be written") from error
-            raise ValueError("while cleaning up")  # noqa: B904
-
-    return fit
-
-
 @pytest.mark.parametrize("wrap", [None, "cause", "context"])
 @pytest.mark.parametrize("number", FULL, ids=errno.errorcode.get)
 def test_a_fault_of_the_machine_is_no_result(supervise, number, wrap):
@@ -142,7 +129,7 @@ def test_a_full_device_is_a_fault_of_the_machine(supervise):
     "error", [FileNotFoundError(2, "No such file"), OSError("refused"), PermissionError(1, "x")]
 )
 def test_other_errors_of_the_operating_system_are_failed_fits(supervise, error):
-    assert supervise(raising(error, None))["failure"]["type"] == type(error).__name__
+    assert supervise(raising(error))["failure"]["type"] == type(error).__name__
 
 
 @pytest.mark.parametrize("wrapped", [False, True])

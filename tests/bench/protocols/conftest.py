@@ -1,15 +1,23 @@
 """A dataset and a method small enough to check protocols by hand."""
 
+from inspect import signature
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.datasets import load_digits
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from eigenbench.bench.protocols.base import Trial
 from eigenbench.bench.registry import COMPONENTS
+
+
+@pytest.fixture(scope="session")
+def digits():
+    """Training rows, test rows and the labels of each, in [0, 1]."""
+    X, y = load_digits(return_X_y=True)
+    return X[:1000] / 16, X[1000:] / 16, y[:1000], y[1000:]
 
 
 class ProjectedPowers(TransformerMixin, BaseEstimator):
@@ -36,26 +44,16 @@ def projected_powers():
     return ProjectedPowers
 
 
-class Discriminants(LinearDiscriminantAnalysis):
-    """An embedding that can predict, too."""
-
-    def __init__(self, n_components=None, random_state=None):
-        super().__init__(n_components=n_components)
-        self.random_state = random_state
-
-
-@pytest.fixture
-def discriminants():
-    return Discriminants
-
-
 @pytest.fixture
 def make_trial():
-    """``make_trial(X, V, settings, y, v)(method)``: a trial of a transformer class; of no steps for None."""
+    """``make_trial(settings, X, V, y, v)(method)``: a trial of a transformer class; of no steps for None.
+
+    The class gets the seed where it takes one.
+    """
 
     class MakeTrial:
-        def __init__(self, X, V, settings, y=None, v=None):
-            self.X, self.V, self.settings, self.y, self.v = X, V, settings, y, v
+        def __init__(self, settings, X, V, y=None, v=None):
+            self.settings, self.X, self.V, self.y, self.v = settings, X, V, y, v
 
         def __call__(self, method, *before, seed=0):
             n_classes = 0 if self.y is None else len(np.unique(self.y))
@@ -66,7 +64,8 @@ def make_trial():
             def build(**last):
                 if method is None:
                     return Pipeline([("passthrough", "passthrough")])
-                return make_pipeline(*before, method(**{"random_state": seed, **last}))
+                seeded = {"random_state": seed} if "random_state" in signature(method).parameters else {}
+                return make_pipeline(*before, method(**seeded | last))
 
             def load(name):
                 return COMPONENTS[name].load()

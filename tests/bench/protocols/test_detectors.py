@@ -1,9 +1,10 @@
 """The detectors that are shown, and the responses to them, against GEM used by hand."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 from eigenbench import GEM
@@ -14,23 +15,12 @@ from eigenbench.reporting.exhibit_plots import as_png
 PAIRS = (("3", "2"), ("8", "0"))
 
 
-class AllPairs(GEM):
-    """GEM without a seed; keeps the detectors with λ ≥ theta."""
-
-    def __init__(self, random_state=None, theta=0.0):
-        super().__init__(top=4, theta=theta)
-
-
-@pytest.fixture(scope="module")
-def digits():
-    X, y = load_digits(return_X_y=True)
-    return X[:1200] / 16, X[1200:] / 16, y[:1200], y[1200:]
+FOUR = partial(GEM, top=4)
 
 
 @pytest.fixture
 def outcome(make_trial, digits):
-    X, V, y, v = digits
-    return measure(make_trial(X, V, DetectorsSettings(pairs=PAIRS, pictures=3, image=(8, 8)), y, v)(AllPairs))
+    return measure(make_trial(DetectorsSettings(pairs=PAIRS, pictures=3, image=(8, 8)), *digits)(FOUR))
 
 
 def test_pictures_are_the_leading_detectors_of_each_pair(outcome, digits):
@@ -86,12 +76,12 @@ def test_the_report_can_draw_them(outcome):
     ],
 )
 def test_what_cannot_be_shown_is_an_error(make_trial, digits, settings, word):
-    X, V, y, v = digits
+    X, _, y, _ = digits
     gem = GEM(top=4).fit(X, y)
     largest = [gem.eigenvalues_[(gem.pairs_ == pair).all(axis=1)].max() for pair in ((1, 7), (7, 1))]
     assert largest[1] < largest[0]
     settings = DetectorsSettings(**{"pairs": PAIRS, "image": (8, 8)} | settings)
-    trial = make_trial(X, V, settings, y, v)(AllPairs)
+    trial = make_trial(settings, *digits)(FOUR)
     build = trial.build
     object.__setattr__(trial, "build", lambda: build(theta=np.mean(largest)))
     with pytest.raises(ValueError, match=word):
@@ -99,7 +89,6 @@ def test_what_cannot_be_shown_is_an_error(make_trial, digits, settings, word):
 
 
 def test_a_method_without_detectors_is_an_error(make_trial, digits):
-    X, V, y, v = digits
-    trial = make_trial(X, V, DetectorsSettings(pairs=PAIRS, image=(8, 8)), y, v)(PCA)
+    trial = make_trial(DetectorsSettings(pairs=PAIRS, image=(8, 8)), *digits)(PCA)
     with pytest.raises(ValueError, match=r"PCA.*detectors_"):
         measure(trial)

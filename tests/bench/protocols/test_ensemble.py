@@ -1,41 +1,24 @@
 """The protocol's figures against an ensemble built and scored by hand."""
 
+from functools import partial
+
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 
 from eigenbench import GEM, CalibratedLeastSquares, GeometricMeanEnsemble, SignedPowers
 from eigenbench.bench.protocols.ensemble import EnsembleSettings, measure
 
-
-class HypercubeGEM(GEM):
-    """One detector for each pair of a random hypercube."""
-
-    def __init__(self, random_state=None):
-        super().__init__(top=1, pairs="hypercube", random_state=random_state)
-
-
-class Powers(SignedPowers):
-    """Square roots; takes a seed because methods of these trials do."""
-
-    def __init__(self, random_state=None):
-        super().__init__()
-        self.random_state = random_state
-
-
-@pytest.fixture(scope="module")
-def digits():
-    X, y = load_digits(return_X_y=True)
-    return X[:700] / 16, X[700:1200] / 16, y[:700], y[700:1200]
+#: One detector for each pair of a random hypercube.
+HYPERCUBE = partial(GEM, top=1, pairs="hypercube")
 
 
 def test_the_ensemble_of_the_first_members_at_every_size(make_trial, digits):
     X, V, y, v = digits
     settings = EnsembleSettings(members=3, params={"ridge": 1.0})
-    outcome = measure(make_trial(X, V, settings, y, v)(HypercubeGEM, seed=4))
-    member = CalibratedLeastSquares(ridge=1.0, feature_map=HypercubeGEM())
+    outcome = measure(make_trial(settings, *digits)(HYPERCUBE, seed=4))
+    member = CalibratedLeastSquares(ridge=1.0, feature_map=HYPERCUBE())
     whole = GeometricMeanEnsemble(member, n_estimators=3, random_state=4).fit(X, y)
     assert outcome.metrics["error"] == pytest.approx(1 - whole.score(V, v))
     assert outcome.metrics["log_loss"] == pytest.approx(log_loss(v, whole.predict_proba(V)), rel=1e-4)
@@ -53,9 +36,9 @@ def test_the_ensemble_of_the_first_members_at_every_size(make_trial, digits):
 
 def test_members_may_differ_by_parameters_of_their_features(make_trial, digits):
     X, V, y, v = digits
-    variants = ({"gem__top": 1}, {"gem__top": 3, "powers": "passthrough"})
+    variants = ({"gem__top": 1}, {"gem__top": 3, "signedpowers": "passthrough"})
     settings = EnsembleSettings(members=2, variants=variants, params={"ridge": 1.0})
-    outcome = measure(make_trial(X, V, settings, y, v)(Powers, GEM()))
+    outcome = measure(make_trial(settings, *digits)(SignedPowers, GEM()))
     models = [
         CalibratedLeastSquares(ridge=1.0, feature_map=features).fit(X, y)
         for features in (make_pipeline(GEM(top=1), SignedPowers()), GEM(top=3))
@@ -68,6 +51,6 @@ def test_members_may_differ_by_parameters_of_their_features(make_trial, digits):
 
 def test_a_class_without_training_rows_is_refused(make_trial, digits):
     X, V, y, v = digits
-    trial = make_trial(X[y != 3], V, EnsembleSettings(members=2), y[y != 3], v)
+    trial = make_trial(EnsembleSettings(members=2), X[y != 3], V, y[y != 3], v)
     with pytest.raises(ValueError, match="without a training row: 3"):
-        measure(trial(HypercubeGEM))
+        measure(trial(HYPERCUBE))

@@ -14,7 +14,7 @@ from eigenbench.methods.embeddings.kernel_features.tensor_sketch import TensorSk
 def trial(make_trial):
     generator = np.random.default_rng(0)
     X, V = (generator.standard_normal((rows, 5)) for rows in (40, 30))
-    return make_trial(X, V, KernelErrorSettings(degree=3, sizes=(8, 512), rows=1000))
+    return make_trial(KernelErrorSettings(degree=3, sizes=(8, 512), rows=1000), X, V)
 
 
 def unit(X):
@@ -39,13 +39,13 @@ def test_errors_are_those_of_the_formula(trial, projected_powers):
 
 
 def test_sparse_rows_give_the_same(make_trial, trial, projected_powers):
-    sparse_trial = make_trial(sparse.csr_array(trial.X), sparse.csr_array(trial.V), trial.settings)
+    sparse_trial = make_trial(trial.settings, sparse.csr_array(trial.X), sparse.csr_array(trial.V))
     dense, from_sparse = (measure(made(projected_powers)).metrics for made in (trial, sparse_trial))
     assert dense == pytest.approx(from_sparse, rel=1e-6)
 
 
 def test_only_as_many_rows_as_asked_for(make_trial, trial, projected_powers):
-    few = make_trial(trial.X, trial.V, KernelErrorSettings(degree=3, sizes=(8,), rows=10))
+    few = make_trial(KernelErrorSettings(degree=3, sizes=(8,), rows=10), trial.X, trial.V)
     assert measure(few(projected_powers)).metrics["exact_effective_rank"] <= 10
 
 
@@ -60,7 +60,7 @@ def test_effective_rank_counts_equal_directions():
 
 def test_the_expectation_is_the_mean_over_draws(make_trial, trial, projected_powers):
     settings = trial.settings.model_copy(update={"draws": 40})
-    many = measure(make_trial(trial.X, trial.V, settings)(projected_powers)).metrics
+    many = measure(make_trial(settings, trial.X, trial.V)(projected_powers)).metrics
     one = measure(trial(projected_powers)).metrics
     for metric in ("kernel_mse_at_8", "effective_rank_at_8"):
         assert many[metric] == one[metric]
@@ -72,7 +72,7 @@ def test_the_expectation_is_the_mean_over_draws(make_trial, trial, projected_pow
 @pytest.mark.parametrize("method", [RandomMaclaurin, TensorSketch])
 def test_the_expectation_is_exact_for_maps_that_know_it(make_trial, trial, method):
     settings = KernelErrorSettings(degree=7, sizes=(16, 64), draws=7)
-    seeds = [measure(make_trial(trial.X, trial.V, settings)(method, seed=seed)).metrics for seed in range(60)]
+    seeds = [measure(make_trial(settings, trial.X, trial.V)(method, seed=seed)).metrics for seed in range(60)]
     for size in (16, 64):
         expected = seeds[0][f"expected_kernel_mse_at_{size}"]
         assert np.mean([found[f"kernel_mse_at_{size}"] for found in seeds]) == pytest.approx(

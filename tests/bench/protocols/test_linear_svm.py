@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 from sklearn.preprocessing import normalize
 from sklearn.svm import SVC, LinearSVC
 
@@ -11,18 +10,12 @@ from eigenbench.bench.protocols.linear_svm import LinearSVMSettings, measure
 from eigenbench.datasets.splits import holdout_split
 
 
-@pytest.fixture(scope="module")
-def rows():
-    X, y = load_digits(return_X_y=True)
-    return X[:600], y[:600], X[600:1000], y[600:1000]
-
-
 @pytest.fixture(params=[10, 2])
-def trial(request, rows, make_trial):
-    X, y, V, v = rows
-    X, y, V, v = (X[y < request.param], y[y < request.param], V[v < request.param], v[v < request.param])
+def trial(request, digits, make_trial):
+    X, V, y, v = (part[:600] for part in digits)
+    few, tested = y < request.param, v < request.param
     settings = LinearSVMSettings(degree=3, sizes=(32, 128), C=(0.1, 10.0), exact_C=(0.1, 10.0), tol=1e-6)
-    return make_trial(X, V, settings, y, v)
+    return make_trial(settings, X[few], V[tested], y[few], v[tested])
 
 
 def chosen(machines, X, y, V, v, seed=0):
@@ -51,15 +44,12 @@ def test_machines_on_features_are_those_of_linear_svc(
         assert found == pytest.approx(expected)
 
 
-def repeated(rows, y):
-    """Put every third row there twice more, once with the label of the row before."""
-    return np.vstack([rows, rows[::3], rows[::3]]), np.concatenate([y, y[::3], np.roll(y, 1)[::3]])
-
-
 @pytest.mark.parametrize("max_kernel_rows", [0, 10_000])
 def test_without_steps_the_machine_is_that_of_the_exact_kernel(trial, monkeypatch, max_kernel_rows):
     monkeypatch.setattr(linear_svm, "_MAX_KERNEL_ROWS", max_kernel_rows)
-    trial.X, trial.y = repeated(trial.X, trial.y)
+    X, y = trial.X, trial.y
+    # Every third row is there twice more, once with the label of the row before.
+    trial.X, trial.y = np.vstack([X, X[::3], X[::3]]), np.concatenate([y, y[::3], np.roll(y, 1)[::3]])
     metrics = measure(trial(None)).metrics
     X, V = normalize(trial.X), normalize(trial.V)
 

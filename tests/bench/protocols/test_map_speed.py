@@ -15,9 +15,8 @@ class Recorder(TransformerMixin, BaseEstimator):
 
     seen: list = []
 
-    def __init__(self, n_components=4, random_state=0):
+    def __init__(self, n_components=4):
         self.n_components = n_components
-        self.random_state = random_state
 
     def fit(self, X, y=None):
         return self
@@ -43,7 +42,7 @@ def rows():
 
 
 def test_features_vary(make_trial, rows, seen):
-    outcome = measure(make_trial(rows, rows, MapSpeedSettings(sizes=(2, 8), rows=20, repeats=3))(Recorder))
+    outcome = measure(make_trial(MapSpeedSettings(sizes=(2, 8), rows=20, repeats=3), rows, rows)(Recorder))
     assert set(outcome.metrics) == {f"{name}_at_{size}" for name in NAMES for size in (2, 8)}
     assert all(value > 0 for value in outcome.metrics.values())
     assert [n_components for _, n_components in seen] == [2] * 4 + [8] * 4
@@ -55,19 +54,18 @@ def test_features_vary(make_trial, rows, seen):
 
 def test_inputs_vary(make_trial, rows, seen):
     settings = MapSpeedSettings(vary="n_inputs", sizes=(3, 40), n_components=5, rows=20, repeats=1)
-    outcome = measure(make_trial(rows, rows, settings)(Recorder))
+    outcome = measure(make_trial(settings, rows, rows)(Recorder))
     assert [(X.shape[1], n_components) for X, n_components in seen] == [(3, 5)] * 2 + [(40, 5)] * 2
     assert [size for size, _ in outcome.curves["transform_seconds_by_inputs"]] == [3, 40]
 
 
 def test_sparse_rows_are_made_dense(make_trial, rows, seen):
-    trial = make_trial(sparse.csr_array(rows), None, MapSpeedSettings(sizes=(2,), rows=20, repeats=1))
+    trial = make_trial(MapSpeedSettings(sizes=(2,), rows=20, repeats=1), sparse.csr_array(rows), None)
     measure(trial(Recorder))
     assert all(isinstance(X, np.ndarray) for X, _ in seen)
 
 
 def test_memory_is_what_the_transform_holds(make_trial, rows, seen):
-    metrics = measure(
-        make_trial(rows, rows, MapSpeedSettings(sizes=(4,), rows=20, repeats=1))(Recorder)
-    ).metrics
+    trial = make_trial(MapSpeedSettings(sizes=(4,), rows=20, repeats=1), rows, rows)
+    metrics = measure(trial(Recorder)).metrics
     assert metrics["transform_memory_mb_at_4"] == pytest.approx(3, abs=0.1)

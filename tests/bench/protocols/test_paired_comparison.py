@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import make_pipeline
 
 from eigenbench import GEM, CalibratedLeastSquares, NeighborhoodGEM, RandomDirections
@@ -15,21 +15,21 @@ VARIANTS = {
 }
 
 
-@pytest.fixture(scope="module")
-def digits():
-    X, y = load_digits(return_X_y=True)
-    return X[:1000] / 16, X[1000:] / 16, y[:1000], y[1000:]
+@pytest.fixture
+def compare(make_trial, digits):
+    """Compare variants, unless others are given those above; return the metrics."""
+
+    def run(*steps, seed=0, **settings):
+        given = {"variants": VARIANTS, "reference": "cube", "params": {"ridge": 1.0}} | settings
+        trial = make_trial(PairedComparisonSettings(**given), *digits)
+        return measure(trial(*(steps or [GEM]), seed=seed)).metrics
+
+    return run
 
 
-def compare(make_trial, digits, seed=0, **settings):
+def test_errors_and_differences_of_all_variants(compare, digits):
     X, V, y, v = digits
-    given = PairedComparisonSettings(variants=VARIANTS, reference="cube", params={"ridge": 1.0}, **settings)
-    return measure(make_trial(X, V, given, y, v)(GEM, seed=seed)).metrics
-
-
-def test_errors_and_differences_of_all_variants(make_trial, digits):
-    X, V, y, v = digits
-    metrics = compare(make_trial, digits, seed=2)
+    metrics = compare(seed=2)
     errors = {}
     for name, changes in VARIANTS.items():
         method = make_pipeline(GEM(random_state=2)).set_params(**changes)
@@ -43,54 +43,38 @@ def test_errors_and_differences_of_all_variants(make_trial, digits):
     assert "error_cube_minus_cube" not in metrics
 
 
-def test_a_variant_may_replace_a_step(make_trial, digits):
+def test_a_variant_may_replace_a_step(compare, digits):
     X, V, y, v = digits
     variants = {
         "cube": {},
         "other": {"gem": {"NeighborhoodGEM": {"top": 3}}},
         "plain": {"gem": {"GEM": None}},
     }
-    given = PairedComparisonSettings(variants=variants, reference="cube", params={"ridge": 1.0})
-    metrics = measure(make_trial(X, V, given, y, v)(GEM)).metrics
+    metrics = compare(variants=variants)
     model = CalibratedLeastSquares(1.0, feature_map=NeighborhoodGEM(top=3)).fit(X, y)
     assert metrics["error_other"] == pytest.approx(1 - model.score(V, v))
     assert metrics["features_other"] == 30
     assert metrics["error_plain_minus_cube"] == 0
 
 
-def test_variants_and_repeats_share_the_draw_of_a_seed(make_trial, digits):
+def test_variants_and_repeats_share_the_draw_of_a_seed(compare):
     few = {"classes": 4, "train_rows": 240}
-    same = {"variants": {"a": {}, "b": {"gem__theta": 0.0}}, "reference": "a"}
-    X, V, y, v = digits
-
-    def twice(seed):
-        return measure(
-            make_trial(X, V, PairedComparisonSettings(**same, **few), y, v)(GEM, seed=seed)
-        ).metrics
-
-    assert twice(0)["error_b_minus_a"] == 0
-    assert twice(0)["features_a"] == 4 * 3 * 12
-    assert compare(make_trial, digits, **few) == compare(make_trial, digits, **few)
-    assert compare(make_trial, digits, **few) != compare(make_trial, digits, seed=1, **few)
+    twice = compare(variants={"a": {}, "b": {"gem__theta": 0.0}}, reference="a", **few)
+    assert twice["error_b_minus_a"] == 0
+    assert twice["features_a"] == 4 * 3 * 12
+    assert compare(**few) == compare(**few) != compare(seed=1, **few)
 
 
-def test_a_step_that_a_variant_makes_random_follows_the_seed(make_trial, digits):
-    X, V, y, v = digits
-    few = {"classes": 9, "variants": VARIANTS, "reference": "cube", "params": {"ridge": 1.0}}
-
-    def measured(seed):
-        unseeded = GEM(top=1)
-        return measure(
-            make_trial(X, V, PairedComparisonSettings(**few), y, v)(RandomDirections, unseeded, seed=seed)
-        ).metrics
-
-    assert measured(0) == measured(0)
-    errors = [measured(seed)["error_random"] for seed in range(3)]
-    assert len(set(errors)) > 1
+def test_a_step_that_a_variant_makes_random_follows_the_seed(compare):
+    first, again, *others = (
+        compare(RandomDirections, GEM(top=1), classes=9, seed=seed) for seed in (0, 0, 1, 2)
+    )
+    assert first == again
+    assert len({metrics["error_random"] for metrics in (first, *others)}) > 1
 
 
-def test_test_rows_are_those_of_the_classes_drawn(make_trial, digits):
-    X, V, y, v = digits
+def test_test_rows_are_those_of_the_classes_drawn(compare, digits):
+    _, V, _, v = digits
     seen = []
 
     class Watched(GEM):
@@ -98,13 +82,8 @@ def test_test_rows_are_those_of_the_classes_drawn(make_trial, digits):
             seen.append((X, y))
             return super().fit(X, y)
 
-        def __init__(self, random_state=None, pairs="all", n_pairs=None):
-            super().__init__(pairs=pairs, n_pairs=n_pairs, random_state=random_state)
-
-    given = PairedComparisonSettings(
-        variants={"a": {}, "b": {}}, reference="b", classes=3, train_rows=150, params={"ridge": 1.0}
-    )
-    outcome = measure(make_trial(X, V, given, y, v)(Watched, seed=5))
+    variants = {"a": {}, "b": {}}
+    metrics = compare(Watched, seed=5, variants=variants, reference="b", classes=3, train_rows=150)
     (rows, labels), (again, _) = seen
     assert np.array_equal(rows, again)
     assert len(np.unique(labels)) == 3
@@ -112,20 +91,20 @@ def test_test_rows_are_those_of_the_classes_drawn(make_trial, digits):
     model = CalibratedLeastSquares(1.0, feature_map=GEM()).fit(rows, labels)
     of_classes = np.isin(v, labels)
     expected = 1 - model.score(V[of_classes], v[of_classes])
-    assert outcome.metrics["error_a"] == pytest.approx(expected)
+    assert metrics["error_a"] == pytest.approx(expected)
 
 
-def test_more_classes_than_there_are_is_an_error(make_trial, digits):
+def test_more_classes_than_there_are_is_an_error(compare):
     with pytest.raises(ValueError, match="11 classes are to be drawn, but there are 10"):
-        compare(make_trial, digits, classes=11)
+        compare(classes=11)
 
 
-def test_an_embedding_that_predicts_is_followed_by_the_classifier(make_trial, digits, discriminants):
+def test_an_embedding_that_predicts_is_followed_by_the_classifier(compare, digits):
     X, V, y, v = digits
-    variants = {"plane": {"discriminants__n_components": 2}, "all": {}}
-    given = PairedComparisonSettings(variants=variants, reference="all", params={"ridge": 1.0})
-    metrics = measure(make_trial(X, V, given, y, v)(discriminants)).metrics
+    variants = {"plane": {"lineardiscriminantanalysis__n_components": 2}, "all": {}}
+    metrics = compare(LinearDiscriminantAnalysis, variants=variants, reference="all")
     for name, n_components in (("plane", 2), ("all", None)):
-        model = CalibratedLeastSquares(1.0, feature_map=discriminants(n_components)).fit(X, y)
+        plane = LinearDiscriminantAnalysis(n_components=n_components)
+        model = CalibratedLeastSquares(1.0, feature_map=plane).fit(X, y)
         assert metrics[f"error_{name}"] == pytest.approx(1 - model.score(V, v))
         assert metrics[f"features_{name}"] == model.coef_.shape[-1]

@@ -35,6 +35,13 @@ def test_settings_to_begin_with_are_valid(name):
     [
         ("detectors", {"pairs": [("3", "3")]}, "different classes"),
         ("ensemble", {"variants": ({}, {}, {})}, "3 variants need as many members, there are 2"),
+        ("learning_curve", {"train_rows": ()}, "either 'train_rows' or 'classes'"),
+        ("learning_curve", {"classes": (2,), "rows_per_class": 2}, "either 'train_rows' or 'classes'"),
+        ("learning_curve", {"train_rows": (), "classes": (2,)}, "'rows_per_class' belongs"),
+        ("learning_curve", {"train_rows": (20, 10)}, "must ascend"),
+        ("learning_curve", {"block": 2}, "'block' needs an 'image'"),
+        ("learning_curve", {"block": 3, "image": (8, 8)}, "'block' needs an 'image'"),
+        ("learning_curve", {"seeds_per_size": (2, 3)}, "needs 2 descending numbers"),
         ("map_speed", {"vary": "n_inputs"}, "n_components belongs to vary: n_inputs"),
         ("map_speed", {"n_components": 3}, "n_components belongs to vary: n_inputs"),
         ("paired_comparison", {"reference": "all"}, "'reference' must be one of the variants a, b"),

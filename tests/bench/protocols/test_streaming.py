@@ -5,7 +5,6 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import load_digits
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.preprocessing import StandardScaler
 
@@ -18,19 +17,17 @@ LEARNER = {"n_components": 64, "block_size": 32, "batch_size": 100}
 
 
 @pytest.fixture(scope="module")
-def rows():
-    X, y = load_digits(return_X_y=True)
-    X = (X / 16).astype(np.float32)
-    return X[:1000], y[:1000], X[1000:], y[1000:]
+def rows(digits):
+    X, V, y, v = digits
+    return X.astype(np.float32), V.astype(np.float32), y, v
 
 
 def trial_of(make_trial, rows, **settings):
-    X, y, V, v = rows
-    return make_trial(X, V, StreamingSettings(**{**LEARNER, **settings}), y, v)
+    return make_trial(StreamingSettings(**{**LEARNER, **settings}), *rows)
 
 
 def test_the_curve_is_that_of_the_learner_fed_by_hand(make_trial, rows):
-    X, y, V, v = rows
+    X, V, y, v = rows
     outcome = measure(trial_of(make_trial, rows, stream="deformed", checkpoints=(200, 500))(MAP))
     learner = DoublyStochasticLogistic(MAP(random_state=0), **LEARNER, damping=0.1, random_state=0)
     errors = []
@@ -52,7 +49,7 @@ def test_the_curve_is_that_of_the_learner_fed_by_hand(make_trial, rows):
 
 
 def test_a_pass_takes_every_row_once(make_trial, rows, monkeypatch):
-    X, y, V, v = rows
+    X, V, y, v = rows
     marked = np.column_stack([np.arange(1000, dtype=np.float32), X])
     taken = []
     original = DoublyStochasticLogistic.partial_fit
@@ -63,7 +60,7 @@ def test_a_pass_takes_every_row_once(make_trial, rows, monkeypatch):
 
     monkeypatch.setattr(DoublyStochasticLogistic, "partial_fit", partial_fit)
     test_rows = np.column_stack([np.zeros(len(V), dtype=np.float32), V])
-    measure(make_trial(marked, test_rows, StreamingSettings(**LEARNER, checkpoints=(2000,)), y, v)(MAP))
+    measure(trial_of(make_trial, (marked, test_rows, y, v), checkpoints=(2000,))(MAP))
     order = np.concatenate([numbers for numbers, _ in taken]).astype(int)
     assert np.array_equal(np.sort(order[:1000]), np.arange(1000))
     assert np.array_equal(np.sort(order[1000:]), np.arange(1000))
@@ -82,8 +79,8 @@ def test_steps_before_the_map_see_the_first_rows_only(make_trial, rows, monkeypa
 
 
 def test_sparse_rows_are_streamed_as_they_are(make_trial, rows):
-    X, y, V, v = rows
-    sparse_rows = (sparse.csr_array(X), y, sparse.csr_array(V), v)
+    X, V, *labels = rows
+    sparse_rows = (sparse.csr_array(X), sparse.csr_array(V), *labels)
     dense, from_sparse = (
         measure(trial_of(make_trial, made, checkpoints=(500,))(MAP)) for made in (rows, sparse_rows)
     )

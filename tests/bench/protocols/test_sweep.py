@@ -1,32 +1,21 @@
 """Curves of errors against variants trained and scored by hand, and which rows they may see."""
 
+from functools import partial
+
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import make_pipeline
 
 from eigenbench import GEM, CalibratedLeastSquares, SignedPowers
 from eigenbench.bench.protocols.sweep import SweepSettings, measure
 
-
-class Powers(SignedPowers):
-    """The last step of a method, which a trial gives its seed."""
-
-    def __init__(self, powers=(0.5,), offset=1.0, random_state=None):
-        super().__init__(powers, offset)
-        self.random_state = random_state
+ROOTS = partial(SignedPowers, (0.5,), 1.0)
 
 
-@pytest.fixture(scope="module")
-def digits():
-    X, y = load_digits(return_X_y=True)
-    return X[:1000] / 16, X[1000:1500] / 16, y[:1000], y[1000:1500]
-
-
-def sweep(make_trial, digits, seed=0, gem=None, **settings):
-    X, V, y, v = digits
+def sweep(make_trial, rows, seed=0, **settings):
     given = SweepSettings(train_rows=400, validation_rows=300, params={"ridge": 1.0}, **settings)
-    return measure(make_trial(X, V, given, y, v)(Powers, gem or GEM(top=2), seed=seed))
+    return measure(make_trial(given, *rows)(ROOTS, GEM(top=2), seed=seed))
 
 
 def test_a_parameter_is_judged_on_validation_rows(make_trial, digits):
@@ -38,7 +27,7 @@ def test_a_parameter_is_judged_on_validation_rows(make_trial, digits):
     held_out, rows = np.sort(order[:300]), np.sort(order[300:700])
     expected = []
     for gamma in (0.01, 0.5):
-        model = CalibratedLeastSquares(1.0, feature_map=make_pipeline(GEM(gamma, top=2), Powers()))
+        model = CalibratedLeastSquares(1.0, feature_map=make_pipeline(GEM(gamma, top=2), ROOTS()))
         expected.append(1 - model.fit(X[rows], y[rows]).score(X[held_out], y[held_out]))
     steps, errors = zip(*outcome.curves["validation_error_by_gamma_in_percent"], strict=True)
     assert steps == (1, 50)
@@ -72,7 +61,7 @@ def test_numbers_of_training_rows_are_judged_on_test_rows_and_nested(make_trial,
     rows = np.random.default_rng([3, 0x5357]).permutation(1000)
     expected = []
     for size in (200, 800):
-        model = CalibratedLeastSquares(1.0, feature_map=make_pipeline(GEM(top=2), Powers()))
+        model = CalibratedLeastSquares(1.0, feature_map=make_pipeline(GEM(top=2), ROOTS()))
         expected.append(1 - model.fit(X[rows[:size]], y[rows[:size]]).score(V, v))
     (curve,) = outcome.curves.values()
     assert list(outcome.curves) == ["test_error_by_training_rows"]
@@ -88,7 +77,7 @@ def test_each_method_takes_the_parameter_of_its_own_step(make_trial, digits):
     with pytest.raises(ValueError, match="name 0 of"):
         sweep(make_trial, digits, values={"pca__n_components": (1, 2)})
     with pytest.raises(ValueError, match="name 2 of"):
-        sweep(make_trial, digits, values={"gem__top": (1, 2), "powers__offset": (0, 1)})
+        sweep(make_trial, digits, values={"gem__top": (1, 2), "signedpowers__offset": (0, 1)})
 
 
 def test_too_few_rows_are_an_error(make_trial, digits):
@@ -99,15 +88,15 @@ def test_too_few_rows_are_an_error(make_trial, digits):
         sweep(make_trial, (X[:301], V, y[:301], v), values={"gem__top": (1,)})
 
 
-def test_an_embedding_that_predicts_is_followed_by_the_classifier(make_trial, digits, discriminants):
+def test_an_embedding_that_predicts_is_followed_by_the_classifier(make_trial, digits):
     X, V, y, v = digits
     varied = SweepSettings(
-        values={"discriminants__n_components": (2, 9)}, train_rows=400, validation_rows=300
+        values={"lineardiscriminantanalysis__n_components": (2, 9)}, train_rows=400, validation_rows=300
     )
-    outcome = measure(make_trial(X, V, varied, y, v)(discriminants))
+    outcome = measure(make_trial(varied, *digits)(LinearDiscriminantAnalysis))
     assert outcome.curves["detectors_by_value"] == [(2, 2), (9, 9)]
     sizes = SweepSettings(sizes=(1000,), params={"ridge": 1.0})
-    outcome = measure(make_trial(X, V, sizes, y, v)(discriminants))
-    model = CalibratedLeastSquares(1.0, feature_map=discriminants()).fit(X, y)
+    outcome = measure(make_trial(sizes, *digits)(LinearDiscriminantAnalysis))
+    model = CalibratedLeastSquares(1.0, feature_map=LinearDiscriminantAnalysis()).fit(X, y)
     assert outcome.metrics["test_error"] == pytest.approx(1 - model.score(V, v), abs=0.003)
     assert outcome.dimension == model.coef_.shape[-1]

@@ -25,15 +25,12 @@ def test_a_step_can_be_written_as_a_pair():
     assert ExperimentSpec.model_validate(given).methods["m"].steps[0].params == {"top": 2}
 
 
-def test_a_configured_folder_below_the_home_of_the_user(monkeypatch):
+def test_the_configuration_has_known_keys_and_folders_below_the_home_of_the_user(monkeypatch):
     monkeypatch.setenv("HOME", "/home/someone")
     config = validate_config({"data_dir": "~/data", "results_dir": "./here~"}, Path("config.yaml"))
     assert (config.data_dir, config.results_dir) == ("/home/someone/data", "./here~")
     with pytest.raises(SuiteError, match=r"config\.yaml.*data_dir.*no home folder ~nobody-of-this-name"):
         validate_config({"data_dir": "~nobody-of-this-name/data"}, Path("config.yaml"))
-
-
-def test_unknown_configuration_key():
     with pytest.raises(SuiteError, match=r"unknown key 'suite'\. Did you mean 'suites'\?"):
         validate_config({"suite": ["quick"]}, Path("config.yaml"))
 

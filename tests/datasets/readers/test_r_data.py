@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import rdata
-from damage import read_bytes
+from damage import assert_refused, read_bytes
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from eigenbench.datasets import MalformedData
 from eigenbench.datasets.readers import r_data
 from eigenbench.datasets.readers.r_data import read_r_matrix, read_r_mldr
 
@@ -94,19 +93,16 @@ def test_rows_of_a_frame_whose_part_is_asked_for():
     ],
 )
 def test_the_fault_is_named(reader, variables, message):
-    with pytest.raises(MalformedData, match=message):
-        read_bytes(reader, r_file(**variables))
+    assert_refused(message, reader, r_file(**variables))
 
 
 @pytest.mark.parametrize("content", [b"<html>no", b"", b"X\n\x00\x00"])
 def test_the_first_bytes_of_another_file_are_shown(content):
-    with pytest.raises(MalformedData, match="it starts with " + re.escape(repr(content))):
-        read_bytes(read_r_matrix, content)
+    assert_refused("it starts with " + re.escape(repr(content)), read_r_matrix, content)
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
 def test_compression_is_undone(compress):
     packed = compress(r_file(zip=MATRIX))
     np.testing.assert_array_equal(read_bytes(read_r_matrix, packed).labels, MATRIX[:, 0])
-    with pytest.raises(MalformedData, match="not readable as R data"):
-        read_bytes(read_r_matrix, packed[:-20])
+    assert_refused("not readable as R data", read_r_matrix, packed[:-20])

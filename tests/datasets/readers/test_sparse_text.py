@@ -1,8 +1,9 @@
 import io
+from functools import partial
 
 import numpy as np
 import pytest
-from damage import read_bytes
+from damage import assert_refused, read_bytes
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -11,20 +12,10 @@ from sklearn.datasets import dump_svmlight_file
 from eigenbench.datasets import MalformedData
 from eigenbench.datasets.readers.sparse_text import read_lshtc, read_svmlight, read_vw, read_xmc
 
-
-def svmlight(path):
-    return read_svmlight(path, n_features=5)
-
-
-def vw(path):
-    return read_vw(path, n_features=5, first_index=1)
-
-
-MATRICES = hnp.arrays(
-    np.float64,
-    st.tuples(st.integers(1, 6), st.just(5)),
-    elements=st.sampled_from([0.0, 0.0, 1.0, -2.5, 1e-7]),
-)
+svmlight = partial(read_svmlight, n_features=5)
+vw = partial(read_vw, n_features=5, first_index=1)
+VALUES = st.sampled_from([0.0, 0.0, 1.0, -2.5, 1e-7])
+MATRICES = hnp.arrays(np.float64, st.tuples(st.integers(1, 6), st.just(5)), elements=VALUES)
 
 
 @given(MATRICES, st.data())
@@ -43,7 +34,7 @@ def test_vw_round_trip(features, first):
         f"{i} | " + " ".join(f"{j + first}:{row[j]!r}" for j in np.flatnonzero(row)) + "\n"
         for i, row in enumerate(features.tolist())
     )
-    rows = read_bytes(lambda path: read_vw(path, n_features=5, first_index=first), text.encode())
+    rows = read_bytes(partial(vw, first_index=first), text.encode())
     np.testing.assert_array_equal(rows.features.toarray(), features.astype(np.float32))
     assert rows.labels.tolist() == list(range(len(features)))
 
@@ -55,7 +46,6 @@ def test_vw_indices_in_any_order_and_without_values():
 
 
 N_FEATURES, N_LABELS = 5, 4
-VALUES = st.sampled_from([0.0, 0.0, 1.0, -2.5, 1e-7])
 
 
 @st.composite
@@ -121,8 +111,7 @@ def test_lshtc_has_a_column_for_each_number_that_occurs(rows, seed, header):
     ],
 )
 def test_what_is_wrong_with_a_file_is_named(reader, data, message):
-    with pytest.raises(MalformedData, match=message):
-        read_bytes(reader, data)
+    assert_refused(message, reader, data)
 
 
 #: Of each reader: the lines before the one at fault, and that line by what the message says of it.

@@ -80,14 +80,10 @@ def test_the_optimum_of_the_dual_is_that_of_linear_svc(wide, C, monkeypatch):
     peer = LinearSVC(C=C, dual=True, tol=1e-10, max_iter=1_000_000).fit(X, y)
     for few_rows in (30, 1000):
         monkeypatch.setattr(squared_hinge, "_FEW_ROWS", few_rows)
-        assert_same_machines(X, y, C, peer)
-
-
-def assert_same_machines(X, y, C, peer):
-    found = weights_of(X, SquaredHingeDual(inner_products(X), signs(y)).minimise(C, tol=1e-10))
-    size = np.abs(peer.coef_).max()
-    assert_allclose(found[:-1].T, peer.coef_, atol=1e-4 * size)
-    assert_allclose(found[-1], peer.intercept_, atol=1e-4 * size)
+        found = weights_of(X, SquaredHingeDual(inner_products(X), signs(y)).minimise(C, tol=1e-10))
+        size = np.abs(peer.coef_).max()
+        assert_allclose(found[:-1].T, peer.coef_, atol=1e-4 * size)
+        assert_allclose(found[-1], peer.intercept_, atol=1e-4 * size)
 
 
 def test_single_precision_keeps_the_tolerance_of_the_objective(wide):

@@ -21,12 +21,6 @@ def X(request):
     return sparse.csr_array(X.astype(request.param))
 
 
-def labelled(X, **options):
-    labels = sparse.csr_array(np.ones((N, 1), dtype=X.dtype))
-    blocks = [(X[:40], labels[:40]), (X[40:], labels[40:])]
-    return LabelledRows(blocks, **options)
-
-
 @pytest.mark.parametrize("n_frequent", [0, 1, 13, D])
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -34,8 +28,9 @@ def labelled(X, **options):
 def test_products_are_those_of_centred_rows(monkeypatch, X, n_frequent, fit_intercept, n_jobs, weights):
     monkeypatch.setattr(row_products, "FREQUENT_BYTES", n_frequent * D * X.dtype.itemsize)
     monkeypatch.setattr(row_products, "_DENSE_RATE", 100 * D)
-    rows = labelled(X, fit_intercept=fit_intercept, n_jobs=n_jobs, weights=weights)
-    gram = GramProducts(rows)
+    labels = sparse.csr_array(np.ones((N, 1), dtype=X.dtype))
+    blocks = [(X[:40], labels[:40]), (X[40:], labels[40:])]
+    gram = GramProducts(LabelledRows(blocks, fit_intercept=fit_intercept, n_jobs=n_jobs, weights=weights))
     dense = X.toarray().astype(float)
     if weights is not None:
         dense = np.repeat(dense, weights.astype(int), axis=0)

@@ -34,22 +34,11 @@ class Order:
         self.seen += other.seen
 
 
-@pytest.fixture(scope="module")
-def dask():
-    distributed = pytest.importorskip("distributed", reason="needs pip install 'eigenbench[dask]'")
-    options = {"processes": True, "host": "127.0.0.1", "dashboard_address": None}
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster,
-        distributed.Client(cluster),
-    ):
-        yield
-
-
 @pytest.fixture(params=["threading", "loky", "dask"])
 def workers(request):
     """Two or three workers of each kind."""
     if request.param == "dask":
-        request.getfixturevalue("dask")
+        request.getfixturevalue("dask_cluster")
         config = parallel_config("dask")
     else:
         config = parallel_config(request.param, n_jobs=3 if request.param == "threading" else 2)

@@ -235,17 +235,6 @@ def test_workers_of_any_backend(parquet, expected, backend, workers):
         assert_same(ClassMoments.of_partitions(parquet, target="label"), expected)
 
 
-@pytest.fixture(scope="module")
-def dask_cluster():
-    distributed = pytest.importorskip("distributed", reason="needs pip install 'eigenbench[dask]'")
-    options = {"processes": True, "host": "127.0.0.1", "dashboard_address": None}
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
-
-
 @pytest.fixture
 def cluster(dask_cluster):
     dask_cluster.wait_for_workers(2)

@@ -29,17 +29,14 @@ class Counting(RandomDirections):
         return super().transform(X)
 
 
-def passes(blocks, n=2):
-    return [np.vstack([block for _, block in blocks]) for _ in range(n)]
-
-
 def test_kept_blocks_are_not_computed_again(monkeypatch):
     monkeypatch.setattr(module, "row_slices", lambda n, _: [slice(i, i + 10) for i in range(0, n, 10)])
     X = np.random.RandomState(0).rand(100, 5)
     block_mb = 10 * 16 * 8 / 2**20
     for budget, kept_rows in ((0, 0), (3.5 * block_mb, 30), (1, 100)):
         features = Counting(16, random_state=0).fit(X)
-        first, second = passes(FeatureBlocks(X, features, cache_size=budget))
+        blocks = FeatureBlocks(X, features, cache_size=budget)
+        first, second = (np.vstack([block for _, block in blocks]) for _ in range(2))
         assert_array_equal(first, second)
         assert_array_equal(first, np.vstack([features.transform(X[i : i + 10]) for i in range(0, 100, 10)]))
         assert features.rows == 1 + 2 * 100 - kept_rows + 100

@@ -17,17 +17,12 @@ def margin_function(t, margin):
     return np.clip(1 - t / margin, 0, 1)
 
 
-def direct_risk(positive, negative, square, margin, balanced):
-    errors = [margin_function(square - positive, margin), margin_function(negative - square, margin)]
-    if balanced:
-        return (errors[0].mean() + errors[1].mean()) / 2
-    return np.concatenate(errors).mean()
-
-
 @given(squares, squares, margins, st.booleans(), st.floats(0, 1.2))
 def test_risk_is_the_mean_of_the_margin_function(positive, negative, margin, balanced, threshold):
     positive, negative = np.array(positive), np.array(negative)
-    expected = direct_risk(positive, negative, threshold**2, margin, balanced)
+    square = threshold**2
+    errors = [margin_function(square - positive, margin), margin_function(negative - square, margin)]
+    expected = np.mean([kind.mean() for kind in errors] if balanced else np.concatenate(errors))
     found = PairDistances(positive, negative, balanced=balanced).risk(threshold, margin)
     assert found == pytest.approx(expected, abs=1e-9)
 

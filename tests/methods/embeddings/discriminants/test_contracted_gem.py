@@ -20,12 +20,6 @@ def quadratic():
     return X, Y, A
 
 
-def weighted_second_moments(X, Y, u):
-    t = (Y - Y.mean(axis=0)) @ u
-    positive, negative = np.maximum(t, 0), np.maximum(-t, 0)
-    return (X.T * negative) @ X / negative.sum(), (X.T * positive) @ X / positive.sum()
-
-
 @pytest.mark.parametrize("gamma", [0.0, 0.3])
 def test_detectors_solve_the_problem_of_weighted_second_moments(quadratic, gamma):
     X, Y, _ = quadratic
@@ -34,7 +28,8 @@ def test_detectors_solve_the_problem_of_weighted_second_moments(quadratic, gamma
     assert found.detectors_.shape == (12, 2 * 2 * 3)
     assert_array_equal(np.unique(found.pairs_, axis=0), [[0, 0, 1], [0, 1, 0], [1, 0, 1], [1, 1, 0]])
     for r, u in enumerate(U):
-        C = weighted_second_moments(X, Y, u)
+        t = (Y - Y.mean(axis=0)) @ u
+        C = [(X.T * weights) @ X / weights.sum() for weights in (np.maximum(-t, 0), np.maximum(t, 0))]
         for i, j in ((0, 1), (1, 0)):
             mine = (found.pairs_ == (r, i, j)).all(axis=1)
             N = C[j] + gamma / 12 * np.trace(C[j]) * np.eye(12)

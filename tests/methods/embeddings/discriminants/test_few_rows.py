@@ -26,44 +26,54 @@ def few_rows():
 
 
 @pytest.fixture
-def from_rows(monkeypatch):
-    """Fail where second moments of all classes are formed."""
-    monkeypatch.setattr(ClassMoments, "of", lambda *_, **__: pytest.fail("second moments were formed"))
+def assert_those_of_moments(monkeypatch):
+    """Compare all that a method learns from moments and from rows, of which it forms no second moments."""
 
+    def check(method, X, y, weights=None, rtol=1e-8):
+        moments = clone(method).fit_moments(ClassMoments.of(X, y, sample_weight=weights))
+        monkeypatch.setattr(ClassMoments, "of", lambda *_, **__: pytest.fail("second moments were formed"))
+        found = clone(method).fit(X, y, sample_weight=weights)
+        for name in (name for name in vars(moments) if name.endswith("_")):
+            mine, theirs = getattr(found, name), np.asarray(getattr(moments, name))
+            if name == "eigenvalues_":
+                np.testing.assert_allclose(mine, theirs, rtol=rtol)
+            elif theirs.dtype.kind == "f":
+                np.testing.assert_allclose(mine, theirs, atol=rtol * np.abs(theirs).max(), err_msg=name)
+            else:
+                np.testing.assert_array_equal(mine, theirs, err_msg=name)
 
-def detectors_agree(found, moments, rtol=1e-7):
-    np.testing.assert_allclose(found.eigenvalues_, moments.eigenvalues_, rtol=rtol)
-    np.testing.assert_array_equal(found.pairs_, moments.pairs_)
-    np.testing.assert_allclose(
-        found.detectors_, moments.detectors_, atol=rtol * np.abs(moments.detectors_).max()
-    )
-    np.testing.assert_allclose(found.offsets_, moments.offsets_, atol=rtol * np.abs(moments.offsets_).max())
+    return check
 
 
 @pytest.mark.parametrize(
-    "options",
+    "method",
     [
-        {},
-        {"denominator": "covariance"},
-        {"gamma": 0.1, "absolute_gamma": True},
-        {"gamma": 1e-5},
-        {"pairs": "nearest", "n_pairs": 4},
-        {"theta": 20.0},
+        GEM(top=3),
+        GEM(top=3, denominator="covariance"),
+        GEM(top=3, gamma=0.1, absolute_gamma=True),
+        GEM(top=3, gamma=1e-5),
+        GEM(top=3, pairs="nearest", n_pairs=4),
+        GEM(top=3, theta=20.0),
+        NeighborhoodGEM(0.5, top=3, n_neighbors=2),
+        NeighborhoodGEM(1e-4, top=3, n_neighbors=2),
+        PerClassPCA(3),
     ],
+    ids=str,
 )
-def test_they_are_those_of_the_moments(few_rows, options, request):
-    moments = GEM(top=3, **options).fit_moments(ClassMoments.of(*few_rows))
-    request.getfixturevalue("from_rows")
-    detectors_agree(GEM(top=3, **options).fit(*few_rows), moments)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_they_are_those_of_the_moments(few_rows, method, weighted, assert_those_of_moments):
+    X, y = few_rows
+    if isinstance(method, NeighborhoodGEM):
+        X = np.hstack([X, X[:, ::-1] ** 2])
+    weights = np.random.RandomState(1).uniform(0.5, 2, len(y)) if weighted else None
+    assert_those_of_moments(method, X, y, weights)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.uint8, sparse.csr_matrix])
-def test_rows_of_every_kind(few_rows, kind, request):
+def test_rows_of_every_kind(few_rows, kind, assert_those_of_moments):
     X, y = few_rows
     X = sparse.csr_matrix(np.maximum(X, 0)) if kind is sparse.csr_matrix else (40 * np.abs(X)).astype(kind)
-    moments = GEM(top=2).fit_moments(ClassMoments.of(X, y))
-    request.getfixturevalue("from_rows")
-    detectors_agree(GEM(top=2).fit(X, y), moments, rtol=1e-5)
+    assert_those_of_moments(GEM(top=2), X, y, rtol=1e-5)
 
 
 def test_a_class_without_weight_is_none(few_rows):
@@ -71,36 +81,6 @@ def test_a_class_without_weight_is_none(few_rows):
     model = GEM(top=2).fit(X, y, sample_weight=(y != "c").astype(float))
     assert model.classes_.tolist() == ["a", "b"]
     assert np.isfinite(model.detectors_).all()
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("gamma", [0.5, 1e-4])
-def test_detectors_of_a_class_under_its_neighbors(few_rows, gamma, weighted, request):
-    X, y = few_rows
-    X = np.hstack([X, X[:, ::-1] ** 2])
-    weights = np.random.RandomState(1).uniform(0.5, 2, len(y)) if weighted else None
-    method = NeighborhoodGEM(gamma, top=3, n_neighbors=2)
-    moments = clone(method).fit_moments(ClassMoments.of(X, y, sample_weight=weights))
-    request.getfixturevalue("from_rows")
-    found = method.fit(X, y, sample_weight=weights)
-    np.testing.assert_array_equal(found.neighbors_, moments.neighbors_)
-    np.testing.assert_array_equal(found.denominators_, moments.denominators_)
-    np.testing.assert_allclose(found.eigenvalues_, moments.eigenvalues_, rtol=1e-7)
-    np.testing.assert_allclose(
-        found.detectors_, moments.detectors_, atol=1e-7 * np.abs(moments.detectors_).max()
-    )
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_components_of_a_class(few_rows, weighted, request):
-    X, y = few_rows
-    weights = np.random.RandomState(1).uniform(0.5, 2, len(y)) if weighted else None
-    moments = PerClassPCA(3).fit_moments(ClassMoments.of(X, y, sample_weight=weights))
-    request.getfixturevalue("from_rows")
-    found = PerClassPCA(3).fit(X, y, sample_weight=weights)
-    np.testing.assert_array_equal(found.component_classes_, moments.component_classes_)
-    np.testing.assert_allclose(found.eigenvalues_, moments.eigenvalues_, rtol=1e-9)
-    np.testing.assert_allclose(found.components_, moments.components_, atol=1e-8)
 
 
 @pytest.mark.parametrize("method", [PerClassPCA(20), GEM(top=22)], ids=str)
