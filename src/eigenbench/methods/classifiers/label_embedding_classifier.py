@@ -86,7 +86,8 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         then relative to their median distance. None decodes the embedding linearly.
     few_rows : int, default=5000
         Up to so many rows of at most 50 classes are decoded as they are, by :class:`SecondOrderLogistic` with
-        its defaults, if no embedding, feature map or parameter of the decoder is set. 0 for never.
+        its defaults, if no embedding, feature map or parameter of the decoder is set; the curves are then its
+        own. 0 for never.
     loss : {"auto", "multinomial", "independent"}, default="auto"
         Log loss of one label per row, or of each label on its own; "auto" takes the former for class labels
         and the latter for an indicator matrix.
@@ -256,7 +257,8 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         ------
         ValueError
             If y is neither or of one class, if ``loss="multinomial"`` and a row has not exactly one label, if
-            ``class_weight`` is set with an indicator matrix, or if a weight is negative.
+            ``class_weight`` is set with an indicator matrix, if a weight is negative, or if the data hold NaN
+            or infinity.
         """
         self._validate_params()
         X, Y = validated(self, X, y, **self._row_checks, multi_output=True)
