@@ -63,6 +63,7 @@ def test_whole_weights_are_repeated_rows_with_real_valued_targets(weighted, mode
     t = X[:, 0] ** 2 + X[:, 1]
     found = model.fit(X, t, sample_weight=w).transform(X)
     assert_allclose(found, model.fit(repeated, np.repeat(t, w)).transform(X), rtol=1e-6, atol=1e-8)
+    assert_allclose(model.fit(X, t, 0.01 * w).transform(X), found, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("labels", ["classes", "several", "real"])

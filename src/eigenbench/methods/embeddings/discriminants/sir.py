@@ -103,18 +103,12 @@ class SIR(MomentEmbedding):
 def slice_codes(y: np.ndarray, n_slices: int, sample_weight: Any = None) -> np.ndarray:
     """Return the slice of each value of a continuous target (n,), 0 for the smallest.
 
-    Slices have near-equal counts, equal values together: fewer slices where values repeat.
+    Slices have near-equal total weights, equal values together: fewer slices where values repeat. The scale
+    of the weights makes no difference; a row of weight two counts as two rows.
     """
-    shares = np.arange(1, n_slices) / n_slices
-    if sample_weight is None:
-        edges = np.unique(np.quantile(y, shares))
-    else:
-        order = np.argsort(y, kind="stable")
-        ends = np.cumsum(np.asarray(sample_weight, dtype=np.float64)[order])
-        places = shares * max(ends[-1] - 1, 0)
-        below, above = (
-            y[order[np.minimum(np.searchsorted(ends, place, side="right"), len(y) - 1)]]
-            for place in (np.floor(places), np.ceil(places))
-        )
-        edges = np.unique(below + (above - below) * (places - np.floor(places)))
+    order = np.argsort(y, kind="stable")
+    weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    ends = np.cumsum(weights[order])
+    shares = np.arange(1, n_slices) / n_slices * (1 - 1e-9)  # a sum that rounds below its share reaches it
+    edges = np.unique(y[order[np.searchsorted(ends, shares * ends[-1])]])
     return np.searchsorted(edges, y, side="left")
