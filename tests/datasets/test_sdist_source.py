@@ -5,9 +5,9 @@ import io
 import tarfile
 
 import pytest
-from small_table import TABLE, fetch_two, sha256, why_not
+from small_table import TABLE, catalogue_of, fetch_two, sha256, table_entry, why_not
 
-from eigenbench.datasets import SourceWarning
+from eigenbench.datasets import DatasetUnavailable, SourceWarning, fetch
 from eigenbench.datasets.archives import pack_tar
 from eigenbench.datasets.sources.remote import index_urls
 
@@ -76,6 +76,24 @@ def test_what_the_index_or_the_archive_lacks_is_named(index):
     assert "NoSuchProjectError" in project
     assert "no tar.gz of tinydata==2.0" in version
     assert "tinydata==1.0 has no member tinydata-1.0/none.csv" in member
+
+
+def test_no_message_shows_a_password(index, web, monkeypatch, capsys):
+    index(sdist_of(**{"table.csv": TABLE}))
+    private = web.url.replace("://", "://bob:hunter2@")
+    monkeypatch.setenv("PIP_INDEX_URL", f"{private}/simple")
+    entry = table_entry(
+        source(sdist="absent==1.0"),
+        source(sdist="tinydata==2.0"),
+        source(member="tinydata-1.0/none.csv"),
+        {"url": f"{private}/none.csv?sig=hunter2"},
+    )
+    with pytest.raises(DatasetUnavailable) as caught:
+        fetch("t", catalogue=catalogue_of(t=entry))
+    said = str(caught.value) + capsys.readouterr().err
+    assert f"downloading {web.url}/files" in said
+    assert "hunter2" not in said
+    assert f"url {web.url}/none.csv?…" in said
 
 
 def test_another_digest_than_the_index_says(index):

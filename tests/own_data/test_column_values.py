@@ -104,6 +104,15 @@ def test_one_column_shows_the_decimal_sign_of_all():
         TableEncoder(decimal=".").fit(table)
 
 
+def test_whole_numbers_allow_both_signs_and_what_stays_open_is_said():
+    table = pd.DataFrame({"n": ["3", "8"], "price": ["1,100", "2,250"], "size": ["0,5", "1,5"]})
+    np.testing.assert_allclose(TableEncoder().fit_transform(table)[0], [3, 1.1, 0.5])
+    open_ones = table[["n", "price"]]
+    np.testing.assert_allclose(TableEncoder(decimal=",").fit_transform(open_ones)[0], [3, 1.1])
+    (note,) = TableEncoder().fit(open_ones).notes_
+    assert note.startswith("'price': '1,100' is read as 1100: if it means 1.1, set the decimal sign")
+
+
 @given(number=st.floats(-1e9, 1e9).map(lambda x: round(x, 2)), decimal=st.sampled_from(".,"))
 def test_what_is_written_with_thousands_is_read_again(number, decimal):
     text = f"{number:,.2f}"

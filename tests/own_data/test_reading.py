@@ -140,6 +140,12 @@ def test_arff(tmp_path):
     assert table.targets["kind"].tolist() == ["x", "y", "x", "?"]
 
 
+def test_compressed_arff(tmp_path):
+    packed = tmp_path / "data.arff.gz"
+    packed.write_bytes(gzip.compress(b"@attribute a real\n@attribute kind {x,y}\n@data\n1.5,x\n2,y\n"))
+    assert read_table(packed).to_numpy().tolist() == [[1.5, "x"], [2.0, "y"]]
+
+
 def test_sparse_rows_of_arff(tmp_path):
     lines = ["@attribute a real", "@attribute kind {no, yes}", "@attribute b real", "@data"]
     table = arff(tmp_path, *lines, "{0 1.5, 1 yes}", "{}", "{ 2 7 }", "1,no,?")
@@ -306,12 +312,13 @@ CSR = {"X_indices": [0] * 8, "X_indptr": np.arange(9), "X_shape": [8, 2], "y": E
         ("number.arff", "@attribute a real\n@attribute y string\n@data\nx,y\n", "attribute 'a'"),
         ("end.arff", "@attribute y string\n", "no @data"),
         ("broken.npz", "no zip", r"^broken\.npz, arrays: File is not a zip file; write it again with numpy"),
-        ("broken.svm", "x y z\n", "can't be read"),
+        ("broken.svm", "1 2:3\nx y z\n", "line 2: b'x y z' is not 'label index:value"),
         ("blank.svm", "", "has no rows"),
         ("comments.svm", "# a comment\n", "has no rows"),
         ("unknown.docx", "", "must end in"),
         ("line.jsonl", '{"y": 1}\n1e999', "line 2 is no object"),
         ("line.jsonl", '{"y": 1}\n[1, 2]', "line 2 is no object"),
+        ("line.jsonl", '{"y": 1}\n{"a": 1, "a": 2}', "line 2 is no JSON: it names 'a' twice"),
         ("line.jsonl", '{"y": 1}\n{"y": 1', "line 2 is no JSON"),
         ("line.jsonl", '{"y": 1}\n' + "[" * 100_000, "line 2 is no JSON"),
         ("line.jsonl", '{"y": 1}\n' + "9" * 5_000, "line 2 is no JSON"),

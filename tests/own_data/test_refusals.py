@@ -8,11 +8,12 @@ from typer.testing import CliRunner
 
 from eigenbench.cli import app
 from eigenbench.own_data.compared_methods import chosen_methods
+from eigenbench.own_data.comparison_run import Options, run_comparison
 from eigenbench.own_data.files import read_table, read_user_file
 from eigenbench.own_data.problem import make_problem, split_by_time
 from eigenbench.own_data.table import OwnDataError, table_of
 from eigenbench.own_data.table_encoder import TableEncoder
-from eigenbench.own_data.workspace import copy_suite, write_workspace
+from eigenbench.own_data.workspace import copy_suite, locked_workspace, write_workspace
 
 X, Y = np.random.default_rng(0).normal(size=(20, 4)), [0, 1] * 10
 
@@ -51,6 +52,28 @@ def test_workbooks_that_are_protected_or_have_no_header_are_refused(tmp_path):
         read_table(tmp_path / "a.xlsx")
     with pytest.raises(OwnDataError, match="--no-header"):
         read_table(tmp_path / "a.xlsx", header=False)
+
+
+def test_a_second_comparison_in_one_folder_leaves_the_first_alone(tmp_path):
+    problem = make_problem(table_of("X", X, Y))
+    with locked_workspace(tmp_path / "o"):
+        with pytest.raises(OwnDataError, match=r"another run \(process \d+\) is working on"):
+            run_comparison(problem, tmp_path / "o", Options(["lda"]))
+        assert not (tmp_path / "o" / "suites").exists()
+    with locked_workspace(tmp_path / "o"):
+        pass
+
+
+@pytest.mark.parametrize("seconds", [0, np.nan, np.inf])
+def test_a_time_limit_is_a_number_of_seconds(tmp_path, seconds):
+    with pytest.raises(OwnDataError, match="--time-limit"):
+        run_comparison(make_problem(table_of("X", X, Y)), tmp_path / "o", Options(time_limit=seconds))
+    assert not (tmp_path / "o").exists()
+
+
+def test_groups_of_an_npz_file_are_kept_apart(tmp_path):
+    np.savez(tmp_path / "a.npz", X=X, y=Y, groups=np.arange(20) // 2)
+    assert make_problem(read_user_file(tmp_path / "a.npz")).groups.tolist() == (np.arange(20) // 2).tolist()
 
 
 def test_an_interrupted_start_is_continued(tmp_path):

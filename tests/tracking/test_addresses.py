@@ -3,7 +3,13 @@
 import pytest
 
 from eigenbench.tracking.__main__ import main
-from eigenbench.tracking.addresses import TrackingError, resolve_uri, shown_uri, without_secrets
+from eigenbench.tracking.addresses import (
+    TrackingError,
+    artifact_location,
+    resolve_uri,
+    shown_uri,
+    without_secrets,
+)
 
 pytestmark = pytest.mark.workflow
 
@@ -86,3 +92,9 @@ def test_the_rest_of_an_address_is_shown(uri, shown):
 def test_addresses_that_are_none_are_refused(uri):
     with pytest.raises(TrackingError, match="sqlite:///"):
         resolve_uri(uri)
+
+
+@pytest.mark.parametrize("suite", ["../../tmp", "a/b", "..", "", "a\\b"])
+def test_files_of_a_suite_stay_in_their_folder(suite):
+    with pytest.raises(TrackingError, match="is not the name of a suite"):
+        artifact_location("sqlite:///mlflow.db", suite)

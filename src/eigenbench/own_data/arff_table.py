@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pandas as pd
 
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.readers.arff import NUMERIC, ArffAttribute, dense_cells, open_arff, sparse_cells
+from eigenbench.own_data.delimited_text import open_bytes
 
 #: Java's letters of dates and times, and Python's directives for them.
 _DIRECTIVES = {
@@ -28,7 +30,7 @@ def read_arff_table(path: str | Path) -> pd.DataFrame:
     length or with a weight, and a value of another kind or form are `MalformedData`, with their place.
     """
     path = Path(path)
-    with path.open(encoding="utf-8-sig") as text:
+    with io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig") as text:
         attributes, lines = open_arff(path, text, ("nominal", "date", "string"))
         rows = [_row(path, number, line, attributes) for number, line in lines]
     columns = zip(*rows, strict=True) if rows else [()] * len(attributes)

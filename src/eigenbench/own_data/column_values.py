@@ -94,16 +94,21 @@ def infer_kind(column: pd.Series, wanted: Kind | None = None) -> tuple[Kind, lis
         return "date", [_DAY_FORM]
     tried = list(_NUMBER) if "," in joined or "." in joined else ["."]
     signs = [sign for sign in tried if _fits(counts, partial(parse_numbers, decimal=sign))]
+    if signs and len(tried) == 1:
+        return "number", list(_NUMBER)
     if signs:
         return "number", [","] if len(signs) > 1 and _points_are_thousands(counts.index) else signs
     form = _date_format(counts)
     return ("date", [form]) if form else ("category", [])
 
 
-def decimal_sign(columns: Iterable[tuple[Kind, list[str]]]) -> str:
-    """Return the decimal sign of a table, from what `infer_kind` finds of its columns; by default a point."""
+def decimal_sign(columns: Iterable[tuple[Kind, list[str]]]) -> str | None:
+    """Return the decimal sign of a table, from what `infer_kind` finds of its columns; None if they differ.
+
+    It is also None if every column allows both signs.
+    """
     only = {forms[0] for kind, forms in columns if kind == "number" and len(forms) == 1}
-    return only.pop() if len(only) == 1 else "."
+    return only.pop() if len(only) == 1 else None
 
 
 def parse_numbers(texts: Iterable[str], decimal: str) -> pd.Series:

@@ -27,6 +27,7 @@ from eigenbench.own_data.workspace import (
     add_curve,
     copy_suite,
     keep_folds,
+    locked_workspace,
     write_workspace,
 )
 from eigenbench.reporting.inputs import read_inputs
@@ -101,7 +102,7 @@ class ComparisonResult:
 
 def choose(problem: Problem, options: Options) -> tuple[Methods, str]:
     """Return the methods and the metric; raise `OwnDataError` for what there is not."""
-    if options.seconds <= 0:
+    if not 0 < options.seconds < np.inf:
         raise OwnDataError(f"--time-limit {options.seconds:g} is not a number of seconds above 0")
     if options.jobs is not None and options.jobs < 1:
         raise OwnDataError(f"--jobs {options.jobs} is not a number of cores")
@@ -180,11 +181,25 @@ def run_comparison(
     methods, metric = choose(problem, options)
     share = options.seconds * options.cores / len(methods.names)
     limit = round(min(options.seconds, max(1.0, _SHARE * share)), 1)
-    workspace = write_workspace(folder, problem, methods, metric=metric, seed=options.seed, time_limit=limit)
-    if options.suite is not None:
-        copy_suite(workspace, options.suite)
+    with locked_workspace(folder):
+        workspace = write_workspace(
+            folder, problem, methods, metric=metric, seed=options.seed, time_limit=limit
+        )
+        if options.suite is not None:
+            copy_suite(workspace, options.suite)
+        return _fitted(problem, workspace, options, started + options.seconds, seen, ranked)
+
+
+def _fitted(
+    problem: Problem,
+    workspace: Workspace,
+    options: Options,
+    deadline: float,
+    seen: Callable[[RunProgress, Done], None],
+    ranked: Callable[[ComparisonResult], None],
+) -> ComparisonResult:
+    """Fit until the deadline, by `time.monotonic`, rank, draw the curve, report and save the winner."""
     watch = RunProgress(workspace)
-    deadline = started + options.seconds
     end = run_fits(
         workspace,
         watch,

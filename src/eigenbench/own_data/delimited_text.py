@@ -66,7 +66,9 @@ def read_delimited(path: Path, *, delimiters: str = _DELIMITERS, header: bool = 
         width = _width(rows_of_sample)
         first = int(declared) + _first_row(rows_of_sample, width, header)
         lines.seek(0)
-        return _table(path, islice(_rows(lines, delimiter), first, None), width, delimiter, header)
+        rows = islice(_rows(lines, delimiter, strict=True), first, None)
+        quoted = sum(line.startswith('"') for line in sample) > len(sample) / 2
+        return _table(path, rows, width, delimiter, header=header, quoted=quoted)
 
 
 def _first_row(rows: list[list[str]], width: int, header: bool) -> int:
@@ -87,17 +89,26 @@ def _first_row(rows: list[list[str]], width: int, header: bool) -> int:
 
 
 def _table(
-    path: Path, rows: Iterable[tuple[int, list[str]]], width: int, delimiter: str, header: bool
+    path: Path,
+    rows: Iterable[tuple[int, list[str]]],
+    width: int,
+    delimiter: str,
+    *,
+    header: bool,
+    quoted: bool,
 ) -> pd.DataFrame:
     """Take the header, leave comments and its repetitions out, and check every row."""
     names = None if header else [str(place) for place in range(1, width + 1)]
     first: list[str] | None = None
     kept: list[list[str | None]] = []
+    comments: list[int] = []
     for line, fields in rows:
         if names is None:
             first, names = fields, [name.strip() for name in fields]
-        elif fields == first or (fields[0].startswith("#") and len(fields) != width):
+        elif fields == first:
             continue
+        elif fields[0].startswith("#") and len(fields) != width:
+            comments.append(line)
         elif any(_holds_rows(field, delimiter, width) for field in fields):
             raise OwnDataError(
                 f"{path.name}: a field that ends in line {line} holds whole rows: close the quote before them"
@@ -111,9 +122,13 @@ def _table(
             )
     if names is None:
         raise OwnDataError(f"{path.name} has no rows")
+    if comments and any((row[0] or "").startswith("#") for row in kept):
+        raise OwnDataError(
+            f"{path.name}: line {comments[0]} begins with # as rows do, and has not {width} fields"
+        )
     if len(names) == width - 1:
         trailing = bool(kept) and not any((row[-1] or "").strip() for row in kept)
-        if not trailing and len({row[0] for row in kept}) < len(kept):
+        if not trailing and not _name_rows([row[0] or "" for row in kept], quoted or delimiter != ","):
             raise OwnDataError(
                 f"{path.name}: rows have {width} fields, and the header {len(names)}: quote numbers with a "
                 "decimal comma, or name all columns"
@@ -140,6 +155,13 @@ def _check_first_row(path: Path, rows: list[list[str | None]]) -> None:
             f"{path.name}: its first row holds {texts[0]!r} where the next ones hold numbers: delete it if "
             "it names units or columns"
         )
+
+
+def _name_rows(names: list[str], sure: bool) -> bool:
+    """Return whether the first fields are names of rows; if not ``sure``, numbers may be parts of others."""
+    if not sure and all(re.fullmatch(r"\s*[-+]?\d+\s*", name) for name in names):
+        return names == [str(place) for place in range(1, len(names) + 1)]
+    return len(set(names)) == len(names)
 
 
 def _holds_rows(field: str, delimiter: str, width: int) -> bool:
@@ -177,13 +199,17 @@ def _width(rows: list[list[str]]) -> int:
     return max(Counter(map(len, rows)).items(), key=lambda found: (found[1], found[0]), default=(0, 0))[0]
 
 
-def _rows(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the last line of each row that is not blank, and its fields."""
+def _rows(lines: Iterable[str], delimiter: str, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+    """Yield the last line of each row that is not blank, and its fields; see `csv.reader` on ``strict``."""
     stripped = (line.strip().replace("\t", " ") + "\n" for line in lines) if delimiter == _SPACES else lines
-    reader = csv.reader(stripped, delimiter=delimiter, skipinitialspace=True)
-    for fields in reader:
-        if any(field.strip() for field in fields):
-            yield reader.line_num, fields
+    reader = csv.reader(stripped, delimiter=delimiter, skipinitialspace=True, strict=strict)
+    try:
+        for fields in reader:
+            if any(field.strip() for field in fields):
+                yield reader.line_num, fields
+    except csv.Error as error:
+        remedy = "close quotes at the end of a field, and double those inside it"
+        raise csv.Error(f"line {reader.line_num}: {error}: {remedy}") from error
 
 
 def _encoding(path: Path) -> str:
@@ -196,12 +222,20 @@ def _encoding(path: Path) -> str:
         if b"\0" in part:
             return "utf-16-be" if part[:1] == b"\0" else "utf-16-le"
         decoder = codecs.getincrementaldecoder("utf-8")()
+        line, accents = 1, False
         try:
             while part:
-                decoder.decode(part)
+                accents |= not decoder.decode(part).isascii()
+                line += part.count(b"\n")
                 part = stream.read(_CHUNK)
             decoder.decode(b"", final=True)
-        except UnicodeDecodeError:
+        except UnicodeDecodeError as error:
+            before = error.object[: error.start]
+            line += before.count(b"\n")
+            if accents or not before.isascii():
+                raise OwnDataError(
+                    f"{path.name}: line {line} is not UTF-8, but lines before it are: save it as UTF-8"
+                ) from error
             words = set(_LETTERS.findall(part))
             long = [word for word in words if len(word) > 2]
             if len(long) > max(1, len(words) / 2):  # in Western texts most such letters are single

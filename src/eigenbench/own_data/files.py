@@ -67,10 +67,10 @@ def read_user_file(
 ) -> UserTable:
     """Read a file or folder and divide it into features, targets and groups.
 
-    Beside tables (see `read_table`), whose columns ``target``, ``group`` and ``drop`` name: npz (with ``X``
-    and ``y``), svmlight, or a folder with a folder of images for each class, which say themselves what is to
-    be predicted. A svmlight file of test rows has the columns of the training rows, ``like``. What is wrong
-    with the file or the options is an `OwnDataError` of one sentence.
+    Beside tables (see `read_table`), whose columns ``target``, ``group`` and ``drop`` name: npz (with ``X``,
+    ``y`` and perhaps ``groups``), svmlight, or a folder with a folder of images for each class, which say
+    themselves what is to be predicted. A svmlight file of test rows has the columns of the training rows,
+    ``like``. What is wrong with the file or the options is an `OwnDataError` of one sentence.
     """
     if path.is_dir() or _kind_of(path) in _LABELLED:
         if target or group or drop:
@@ -150,7 +150,8 @@ def _labelled(path: Path, like: UserTable | None) -> UserTable:
         return read_svmlight(path, like)
     X, arrays = load_arrays(path)
     y = arrays["y"]
-    return table_of(path.name, X, pd.DataFrame(y, columns=arrays.get("label_names")) if y.ndim == 2 else y)
+    labels = pd.DataFrame(y, columns=arrays.get("label_names")) if y.ndim == 2 else y
+    return table_of(path.name, X, labels, arrays.get("groups"))
 
 
 def _read_excel(path: Path) -> pd.DataFrame:
@@ -183,13 +184,22 @@ def _read_json_lines(path: Path) -> pd.DataFrame:
             if not line.strip():
                 continue
             try:
-                row = json.loads(line)
+                row = json.loads(line, object_pairs_hook=_without_repeats)
             except (ValueError, RecursionError) as error:
                 raise OwnDataError(f"{path.name}, line {number} is no JSON: {_first_line(error)}") from error
             if not isinstance(row, dict):
                 raise OwnDataError(f'{path.name}, line {number} is no object: write {{"column": value, …}}')
             rows.append(row)
     return pd.DataFrame(rows)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; a name that is there twice is a ValueError."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"it names {next(name for name in names if names.count(name) > 1)!r} twice")
+    return found
 
 
 _TABLES: dict[str, Callable[[Path], pd.DataFrame]] = {

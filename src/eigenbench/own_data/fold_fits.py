@@ -24,7 +24,6 @@ from eigenbench.bench.jobs.job_context import (
     write_run_record,
 )
 from eigenbench.bench.jobs.measure import run as measure
-from eigenbench.bench.jobs.outputs import hold_lock
 from eigenbench.bench.jobs.plan import SuitePlan, load_plan
 from eigenbench.bench.jobs.shared_jobs import job_code
 from eigenbench.bench.jobs.supervision import Supervisor, end_with_parent, failure, log_to
@@ -44,7 +43,6 @@ def fit_in_order(workspace: Workspace, cores: int) -> None:
     All methods do the first fold before any does the second; within a fold they come by estimated time.
     """
     workspace.results.mkdir(exist_ok=True)
-    hold_lock(workspace.results)
     remove_unfinished(workspace.results)
     plan = load_plan(workspace.suite)
     data_sum, contexts = _contexts(workspace, plan)

@@ -256,7 +256,7 @@ def _decimal_sign(table: UserTable) -> str:
     for _, column in table.features.items():
         with suppress(ValueError, TypeError, KeyError):  # the encoder says which column has no single values
             found.append(infer_kind(column))
-    return decimal_sign(found)
+    return decimal_sign(found) or "."
 
 
 def _encoded(

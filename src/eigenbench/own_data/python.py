@@ -64,7 +64,7 @@ def compare(
         numbers.
     cv : int, optional
         Number of stratified folds; by default five, or three above 20,000 rows.
-    methods, exclude : sequence of str
+    methods, exclude : str or sequence of str
         Names of methods, see ``eigenbench list methods``; by default a quick selection, ``["all"]`` for all.
         The raw inputs are always compared.
     metric : str, optional
@@ -119,6 +119,7 @@ def compare(
     test = None if X_test is None else table_of("X_test", X_test, y_test)
     table = table_of("X", X, y, groups)
     problem = make_problem(table, test, cv, time=time, regression=regression)
+    methods, exclude = ([names] if isinstance(names, str) else names for names in (methods, exclude))
     options = Options(methods, exclude, metric, time_limit, search, curve, seed, jobs)
     with ExitStack() as stack:
         folder = out or stack.enter_context(tempfile.TemporaryDirectory(prefix="eigenbench-"))

@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from eigenbench.datasets.readers.sparse_text import NUMBER, PAIRS
 from eigenbench.own_data.delimited_text import open_bytes
 from eigenbench.own_data.table import OwnDataError, UserTable, table_of
 
 _LARGEST_INDEX = np.iinfo(np.int32).max - 1
 _LONG_INDEX = re.compile(rb"\s(\d{10,}):")
+
+_LINE = re.compile(rb"(?:" + NUMBER + rb"(?:," + NUMBER + rb")*)?(?:\s+qid:\d+)?" + PAIRS)
 
 #: First line of the repository's files: the numbers of rows, features and labels.
 _COUNTS = re.compile(rb"\s*(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})\s*")
@@ -37,7 +40,10 @@ def read_svmlight(path: Path, like: UserTable | None) -> UserTable:
         content = rest
     _check_indices(path.name, content, int(bool(counts)))
     several = bool(counts) or (like is not None and like.targets.shape[1] > 1)
-    X, targets = _loaded(content, several)
+    try:
+        X, targets = _loaded(content, several)
+    except ValueError as error:
+        raise _malformed(path.name, content, int(bool(counts)), error) from error
     if not X.shape[0]:
         raise OwnDataError(f"{path.name} has no rows")
     if counts:
@@ -63,6 +69,14 @@ def _check_indices(name: str, content: bytes, lines_before: int) -> None:
             raise OwnDataError(
                 f"{name}, line {line}: index {index} is above {_LARGEST_INDEX}: number the columns anew"
             )
+
+
+def _malformed(name: str, content: bytes, lines_before: int, error: ValueError) -> OwnDataError:
+    """Return the error for the first line of another form."""
+    for number, line in enumerate(content.split(b"\n"), 1 + lines_before):
+        if line.strip() and not _LINE.fullmatch(line.partition(b"#")[0].strip()):
+            return OwnDataError(f"{name}, line {number}: {line[:60]!r} is not 'label index:value …'")
+    return OwnDataError(f"{name}: {error}")
 
 
 def _loaded(content: bytes, several: bool) -> tuple[Any, Any]:

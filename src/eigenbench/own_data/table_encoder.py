@@ -64,7 +64,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if absent := [name for name in self.kinds or {} if name not in table.columns]:
             raise ValueError(f"the table has no column {absent[0]!r}, whose kind is given")
         found = {name: self._kind_and_forms(table[name]) for name in table.columns}
-        sign = self.decimal or decimal_sign(found.values())
+        known = self.decimal or decimal_sign(found.values())
+        sign = known or "."
         self.columns_, self.kinds_, self.forms_, self.categories_ = [], [], [], []
         self.origins_, self.units_, self.left_out_ = [], [], {}
         self.notes_: list[str] = []
@@ -83,6 +84,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self.origins_.append(origin)
             self.units_.append(unit)
             self._note(name, table[name], values, kind, distinct)
+            if len(forms) > 1 and known is None:
+                self._note_both_signs(name, table[name], values)
         if not self.columns_:
             raise ValueError(f"no column to predict from: {_listed(self.left_out_) or 'there is none'}")
         self.n_features_in_ = table.shape[1]
@@ -157,6 +160,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 f"column {column.name!r} holds no numbers with the decimal sign {self.decimal!r}"
             )
         return kind, forms
+
+    def _note_both_signs(self, name: str, column: pd.Series, values: pd.Series) -> None:
+        """Note the first number that would be another one with a decimal comma."""
+        signed = column[as_texts(column).str.contains("[.,]", na=False) & values.notna()]
+        others = _numbers(signed, ",")
+        differ = others[others != values[signed.index]]
+        if len(differ):
+            first = differ.index[0]
+            self.notes_.append(
+                f"{name!r}: {column[first]!r} is read as {values[first]:g}: if it means {differ[first]:g},"
+                " set the decimal sign (--decimal ,)"
+            )
 
     def _note(
         self, name: str, column: pd.Series, values: pd.Series, kind: Kind, distinct: np.ndarray

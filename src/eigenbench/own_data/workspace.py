@@ -6,7 +6,8 @@ import hashlib
 import io
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from eigenbench.atomic_files import replacing_file
+from eigenbench.bench.jobs.outputs import LOCK, locked
 from eigenbench.bench.suites.parts import SuiteError
 from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.datasets.catalogue import OWN_CATALOGUE, load_catalogue
@@ -42,6 +44,29 @@ class Workspace:
         self.log = folder / "compare.log"
 
 
+def _workspace(folder: Path) -> Workspace:
+    workspace = Workspace(folder)
+    if folder.exists() and not workspace.suite.exists() and not _is_unfinished(workspace):
+        raise OwnDataError(f"{folder} is no folder of a comparison, and not empty: name another with --out")
+    return workspace
+
+
+@contextmanager
+def locked_workspace(folder: Path) -> Iterator[None]:
+    """Create the folder unless it is there, and keep other comparisons out of it for a block.
+
+    A folder of something else, or one that another comparison works in, is an `OwnDataError`.
+    """
+    results = _workspace(folder).results
+    results.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(results))
+        except RuntimeError as error:
+            raise OwnDataError(str(error)) from error
+        yield
+
+
 def write_workspace(
     folder: Path, problem: Problem, methods: Methods, *, metric: str, seed: int, time_limit: float
 ) -> Workspace:
@@ -49,9 +74,7 @@ def write_workspace(
 
     The metric is without ``test_``, the seed chooses a repetition of the folds, ``time_limit`` is in seconds.
     """
-    workspace = Workspace(folder)
-    if folder.exists() and not workspace.suite.exists() and not _is_unfinished(workspace):
-        raise OwnDataError(f"{folder} is no folder of a comparison, and not empty: name another with --out")
+    workspace = _workspace(folder)
     most = _SEEDS // max(problem.n_folds, 1) - 1
     if not 0 <= seed <= most:
         raise OwnDataError(f"--seed {seed} is not between 0 and {most}")
@@ -76,7 +99,9 @@ def _is_unfinished(workspace: Workspace) -> bool:
     """Return whether a folder holds no more than an interrupted start leaves."""
     entries = {path.name for path in workspace.folder.iterdir()}
     suites = {path.name for path in workspace.suites.glob("*.yaml")}
-    return entries <= {workspace.suites.name} and suites <= {OWN_CATALOGUE}
+    results = {path.name for path in workspace.results.glob("*")}
+    known = {workspace.suites.name, workspace.results.name}
+    return entries <= known and suites <= {OWN_CATALOGUE} and results <= {LOCK}
 
 
 def keep_folds(workspace: Workspace, seeds: Sequence[int]) -> None:

@@ -92,8 +92,11 @@ def _secrets(uri: str) -> list[str]:
 def artifact_location(uri: str, suite: str) -> str | None:
     """Return where the files of a suite's runs go, below ``EIGENBENCH_ARTIFACTS``; None: the server decides.
 
-    By default that is ``mlartifacts`` beside an SQLite store's file, or in the current folder.
+    By default that is ``mlartifacts`` beside an SQLite store's file, or in the current folder. A
+    TrackingError refuses a name that would lead out of it; only a record from elsewhere can have one.
     """
+    if not re.fullmatch(r"\w[\w.-]*", suite):
+        raise TrackingError(f"{suite!r} in a record is not the name of a suite: leave the record out")
     if is_server(uri):
         return None
     root = os.environ.get("EIGENBENCH_ARTIFACTS", "")

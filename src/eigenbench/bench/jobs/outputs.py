@@ -13,8 +13,8 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from eigenbench.bench.records.sealed_json import REFUSED, seal_matches
@@ -152,6 +152,19 @@ def hold_lock(folder: Path) -> str | None:
         os.pwrite(handle, str(os.getpid()).encode(), 0)
     _HELD.append(handle)
     return None
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder of results for a block; see `hold_lock`."""
+    before = len(_HELD)
+    hold_lock(folder)
+    try:
+        yield
+    finally:
+        for handle in _HELD[before:]:
+            os.close(handle)
+        del _HELD[before:]
 
 
 def not_from_the_future(files: Iterable[Path]) -> None:

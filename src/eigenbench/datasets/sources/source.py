@@ -1,6 +1,7 @@
 """The model of all kinds of source, and the folder that a fetch works in."""
 
 import os
+import re
 import sys
 from abc import abstractmethod
 from dataclasses import dataclass, field
@@ -27,8 +28,20 @@ Step = Literal[
 ]
 
 
+#: User name and password of an address, and the values of its query.
+_SECRETS = re.compile(r"(?<=://)[^/\s'\"]*@|(?<=\?)[^\s'\"()]*=[^\s'\"()]*")
+
+
+def without_secrets(text: str) -> str:
+    """Return a text whose addresses have no user name, password or query."""
+    return _SECRETS.sub(lambda found: "…" if found[0][-1] != "@" else "", text)
+
+
 class SourceUnavailable(Exception):
     """A source can't be reached or lacks the file; the message says why. The next source is tried."""
+
+    def __init__(self, message: str):
+        super().__init__(without_secrets(message))
 
 
 @dataclass
@@ -46,7 +59,7 @@ class StagingArea:
     def say(self, message: str) -> None:
         """Print a progress line."""
         if self.progress:
-            print(f"{self.dataset}: {message}", file=sys.stderr, flush=True)
+            print(f"{self.dataset}: {without_secrets(message)}", file=sys.stderr, flush=True)
 
 
 class Source(StrictModel):
@@ -63,7 +76,8 @@ class Source(StrictModel):
 
     def __str__(self) -> str:
         member = getattr(self, "member", None)
-        return " ".join([self.kind, getattr(self, self.kind), *([member] if member else [])])
+        place = without_secrets(getattr(self, self.kind))
+        return " ".join([self.kind, place, *([member] if member else [])])
 
     @abstractmethod
     def obtain(self, staging: StagingArea, limit: int) -> Path:
