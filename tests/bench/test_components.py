@@ -158,6 +158,10 @@ def test_what_draws_depends_on_the_seed(name, params, rows):
     assert first.shape != second.shape or not np.array_equal(first, second)
 
 
+def test_a_number_to_be_chosen_may_draw():
+    assert is_randomized(CLASSES["SubclassGEM"], {"n_subclasses": {"choose": [1, 4]}})
+
+
 def test_a_fixed_random_state_leaves_nothing_to_the_seed():
     assert not is_randomized(LinearSVC, {"random_state": 0})
     assert is_randomized(LinearSVC, {"random_state": None})

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
 
 from eigenbench import GEM
 from eigenbench.bench.exhibits import Boxes, Images
@@ -91,4 +92,10 @@ def test_what_cannot_be_shown_is_an_error(make_trial, digits, settings, word):
 def test_a_method_without_detectors_is_an_error(make_trial, digits):
     trial = make_trial(DetectorsSettings(pairs=PAIRS, image=(8, 8)), *digits)(PCA)
     with pytest.raises(ValueError, match=r"PCA.*detectors_"):
+        measure(trial)
+
+
+def test_a_step_before_the_method_is_an_error(make_trial, digits):
+    trial = make_trial(DetectorsSettings(pairs=PAIRS, image=(8, 8)), *digits)(FOUR, StandardScaler())
+    with pytest.raises(ValueError, match="give the method one step"):
         measure(trial)

@@ -44,6 +44,11 @@ def test_sparse_rows_give_the_same(make_trial, trial, projected_powers):
     assert dense == pytest.approx(from_sparse, rel=1e-6)
 
 
+def test_opposite_rows_have_a_kernel_of_zero_whatever_the_degree(make_trial, trial, projected_powers):
+    opposite = make_trial(KernelErrorSettings(degree=2.5, a=2.0, sizes=(8,), rows=10), trial.X, -trial.X)
+    assert all(np.isfinite(value) for value in measure(opposite(projected_powers)).metrics.values())
+
+
 def test_only_as_many_rows_as_asked_for(make_trial, trial, projected_powers):
     few = make_trial(KernelErrorSettings(degree=3, sizes=(8,), rows=10), trial.X, trial.V)
     assert measure(few(projected_powers)).metrics["exact_effective_rank"] <= 10

@@ -78,6 +78,11 @@ def test_steps_before_the_map_see_the_first_rows_only(make_trial, rows, monkeypa
     assert scaled.metrics["test_error"] < 0.9
 
 
+def test_a_short_stream_prepares_on_all_of_it(make_trial, rows):
+    trial = trial_of(make_trial, rows, checkpoints=(200,), preparation_rows=5_000)
+    assert measure(trial(MAP, StandardScaler())).metrics["test_error"] < 1
+
+
 def test_sparse_rows_are_streamed_as_they_are(make_trial, rows):
     X, V, *labels = rows
     sparse_rows = (sparse.csr_array(X), sparse.csr_array(V), *labels)

@@ -66,6 +66,18 @@ def test_whole_weights_are_repeated_rows_with_real_valued_targets(weighted, mode
     assert_allclose(model.fit(X, t, 0.01 * w).transform(X), found, rtol=1e-6, atol=1e-8)
 
 
+def test_weights_of_slices_are_checked_and_rows_of_weight_zero_say_nothing_of_the_target(weighted):
+    X, *_ = weighted
+    t = (X[:, 0] > 0) + (X[:, 1] > 0).astype(float)
+    with pytest.raises(ValueError, match=r"inconsistent|shape"):
+        SIR(2).fit(X, X[:, 0], sample_weight=np.ones(len(X) - 1))
+    number = SIR(2).fit(X, X[:, 0], sample_weight=2.0)
+    assert_allclose(number.eigenvalues_, SIR(2).fit(X, X[:, 0]).eigenvalues_)
+    t[0], w = 0.5, np.ones(len(X))
+    w[0] = 0
+    assert_allclose(SIR(2).fit(X, t, w).eigenvalues_, SIR(2).fit(X[1:], t[1:]).eigenvalues_)
+
+
 @pytest.mark.parametrize("labels", ["classes", "several", "real"])
 @pytest.mark.parametrize(
     "model",

@@ -92,7 +92,11 @@ class ProtocolSettings(SettingsModel):
 
 
 class ClassifierSettings(ProtocolSettings):
-    """Settings of a protocol that trains a classifier, which makes its features block by block."""
+    """Settings of a protocol that trains a classifier, which makes its features block by block.
+
+    SecondOrderLogistic can draw rows to hold out: give it a ``random_state`` among the ``params``. Only the
+    protocol ``ensemble`` seeds its classifiers itself.
+    """
 
     classifier: Literal["CalibratedLeastSquares", "SecondOrderLogistic"] = "CalibratedLeastSquares"
     params: dict[str, Any] = {}

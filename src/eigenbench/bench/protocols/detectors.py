@@ -49,7 +49,7 @@ def measure(trial: Trial) -> Outcome:
     plots by class of the projections of the training rows on the leading one of the first pair.
 
     Raises a ValueError if the inputs are no images of the declared size, a class name is unknown, or the
-    method has no detectors, or none of a pair.
+    method has another step, no detectors, or none of a pair.
     """
     settings: DetectorsSettings = trial.settings
     data = trial.data()
@@ -57,7 +57,10 @@ def measure(trial: Trial) -> Outcome:
     if data.X_train.shape[1] != height * width:
         raise ValueError(f"rows of {data.X_train.shape[1]} values are no images of {height} x {width} pixels")
     started = time.perf_counter()
-    method = trial.build().fit(data.X_train, data.y_train).steps[-1][1]
+    pipeline = trial.build()
+    if len(pipeline) > 1:
+        raise ValueError("the detectors are shown on the inputs as they are: give the method one step")
+    method = pipeline.fit(data.X_train, data.y_train)[0]
     fitted = time.perf_counter()
     if not hasattr(method, "detectors_"):
         raise ValueError(f"{type(method).__name__} has no detectors_ to show: use GEM")

@@ -123,4 +123,4 @@ def _unit_rows(X: Any, n_rows: int, generator: np.random.Generator) -> Any:
 def _kernel(X: Any, Y: Any, settings: KernelErrorSettings) -> NDArray[np.float64]:
     cosines = X.astype(np.float64) @ Y.astype(np.float64).T
     cosines = np.asarray(cosines.todense()) if hasattr(cosines, "todense") else cosines
-    return (1.0 - (2.0 - 2.0 * cosines) / settings.a**2) ** settings.degree
+    return np.maximum(0.0, 1.0 - (2.0 - 2.0 * cosines) / settings.a**2) ** settings.degree

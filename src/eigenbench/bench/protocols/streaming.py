@@ -78,7 +78,8 @@ def measure(trial: Trial) -> Outcome:
     preparation = pipeline[:-1]
     if len(preparation):
         first: list[_Batch] = []
-        while sum(X.shape[0] for X, _ in first) < settings.preparation_rows:
+        needed = min(settings.preparation_rows, settings.checkpoints[-1])
+        while sum(X.shape[0] for X, _ in first) < needed:
             first.append(next(stream))
         rows = [X for X, _ in first]
         preparation.fit(vstack(rows, format="csr") if issparse(rows[0]) else np.concatenate(rows))

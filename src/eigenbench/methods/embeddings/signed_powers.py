@@ -77,7 +77,7 @@ class SignedPowers(UnsupervisedFit):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, m)
-            The projections.
+            The projections; a sparse matrix without duplicate entries.
 
         Returns
         -------

@@ -41,8 +41,13 @@ def test_h01_is_exact_for_degree_one():
 def test_h01_needs_room_for_the_exact_terms():
     with pytest.raises(ValueError, match="n_components ≥ 9 for the constant and 8 linear terms, got 8"):
         RandomMaclaurin(3, n_components=8, h01=True).fit(unit(3, 8))
-    only_exact = RandomMaclaurin(3, n_components=9, h01=True).fit_transform(unit(3, 8))
-    assert only_exact.shape == (3, 9)
+    X = unit(3, 8)
+    only_exact = RandomMaclaurin(3, n_components=9, h01=True).fit(X)
+    mean, variance = only_exact.product_moments(X, X)
+    F = only_exact.transform(X)
+    assert F.shape == (3, 9)
+    assert_allclose(F @ F.T, mean, atol=1e-12)
+    assert_array_equal(variance, 0)
 
 
 @pytest.mark.parametrize("h01", [False, True])
@@ -86,6 +91,17 @@ def test_product_moments_of_optimal_numbers_are_those_of_the_features(d, exact):
     pairs = ~np.eye(4, dtype=bool)
     assert np.mean(variances, axis=0)[pairs].mean() == pytest.approx(variance[pairs].mean(), rel=0.15)
     assert model.variance_ == pytest.approx(variance[pairs].mean(), rel=1e-9)
+
+
+@pytest.mark.parametrize(("degree", "d"), [(1, 8), (7, 1), (1, 1), (2, 3)])
+def test_what_does_not_vary_is_exact_with_any_number_of_features(degree, d):
+    X = unit(5, d)
+    model = OptimizedMaclaurin(degree, 4.0, 32, random_state=0).fit(X)
+    F = model.transform(X)
+    assert F.shape == (5, 32)
+    mean, variance = model.product_moments(X, X)
+    assert_allclose(mean, spherical_polynomial_kernel(X, X, degree, 4.0), atol=1e-12)
+    assert_allclose(F @ F.T, mean, atol=1e-12 + 5 * np.sqrt(max(variance.max(), 0)))
 
 
 def test_every_power_has_a_feature_or_the_largest_have():

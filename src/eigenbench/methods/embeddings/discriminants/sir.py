@@ -14,6 +14,7 @@ from eigenbench.methods.embeddings.discriminants.moment_embedding import (
     between_and_within,
     top_generalized,
 )
+from eigenbench.methods.linalg.row_blocks import checked_weights
 from eigenbench.methods.moments import AnyMoments
 from eigenbench.methods.parameter_constraints import NOT_NEGATIVE, POSITIVE_INTEGER, Interval
 
@@ -86,9 +87,10 @@ class SIR(MomentEmbedding):
         self.gamma = gamma
 
     def _groups(self, y: Any, sample_weight: Any) -> Any:
-        if type_of_target(y) != "continuous":
+        weights = checked_weights(sample_weight, y)
+        if type_of_target(y if weights is None else y[weights > 0]) != "continuous":
             return y
-        return slice_codes(y, self.n_slices, sample_weight)
+        return slice_codes(y, self.n_slices, weights)
 
     def _directions(self, moments: AnyMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         n_slices = len(moments.classes)
@@ -100,15 +102,14 @@ class SIR(MomentEmbedding):
         return *top_generalized(between, total, k, name="the covariance"), mean
 
 
-def slice_codes(y: np.ndarray, n_slices: int, sample_weight: Any = None) -> np.ndarray:
+def slice_codes(y: np.ndarray, n_slices: int, sample_weight: np.ndarray | None = None) -> np.ndarray:
     """Return the slice of each value of a continuous target (n,), 0 for the smallest.
 
     Slices have near-equal total weights, equal values together: fewer slices where values repeat. The scale
     of the weights makes no difference; a row of weight two counts as two rows.
     """
     order = np.argsort(y, kind="stable")
-    weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    ends = np.cumsum(weights[order])
+    ends = np.arange(1, len(y) + 1) if sample_weight is None else np.cumsum(sample_weight[order])
     shares = np.arange(1, n_slices) / n_slices * (1 - 1e-9)  # a sum that rounds below its share reaches it
     edges = np.unique(y[order[np.searchsorted(ends, shares * ends[-1])]])
     return np.searchsorted(edges, y, side="left")

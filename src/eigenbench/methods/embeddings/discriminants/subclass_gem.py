@@ -118,7 +118,7 @@ class SubclassGEM(LabelDetectors):
 
     @classmethod
     def _draws_at_random(cls, params: dict[str, Any]) -> bool:
-        return params["n_subclasses"] > 1
+        return params["n_subclasses"] != 1
 
     def _fit_rows(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         X, y, sample_weight = rows_that_count(X, y, sample_weight)

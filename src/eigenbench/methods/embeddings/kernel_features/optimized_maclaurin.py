@@ -77,17 +77,19 @@ class OptimizedMaclaurin(MaclaurinMap):
         counts = np.zeros(self.degree + 1, dtype=int)
         counts[kept] = allocation(variances[kept], self.n_components)
         room, others = self.n_components - X.shape[1], np.arange(self.degree + 1) != 1
+        self._exact = False
         if room >= self.degree:
             with_exact = np.full(self.degree + 1, X.shape[1])
             with_exact[others] = allocation(variances[others], room)
             if _total(variances[others], with_exact[others]) < _total(variances, counts):
-                counts, variances[1] = with_exact, 0
-        self._exact = bool(variances[1] == 0 and counts[1] == X.shape[1])
+                counts, variances[1], self._exact = with_exact, 0, True
         self.n_features_of_power_, self.variance_ = counts, _total(variances, counts)
         self.orders_ = np.repeat(np.arange(self.degree + 1), counts)
+        weights = np.sqrt(coefficients / np.maximum(counts, 1))
         if self._exact:
-            self.orders_ = self.orders_[self.orders_ > 1]
-        self.weights_ = np.sqrt(coefficients / np.maximum(counts, 1))[self.orders_]
+            self.orders_ = self.orders_[1:][self.orders_[1:] != 1]
+            weights[0] = 0  # the first column is the constant; more of them are left when nothing else varies
+        self.weights_ = weights[self.orders_]
         self._draw_signs(X.shape[1], X.dtype, rng)
 
     def _power_variances(self, rows: Any) -> np.ndarray:

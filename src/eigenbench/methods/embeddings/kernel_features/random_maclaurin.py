@@ -175,8 +175,9 @@ class RandomMaclaurin(MaclaurinMap):
     def _product_moments(self, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
         r"""Return mean and variance of the product of two feature rows over draws of the map.
 
-        The mean is the kernel. A feature of order n has the second moment :math:`a_n^2 s^n / P(n)` with
-        :math:`s = 1 + 2 (x^\top y)^2 - 2 \sum_i x_i^2 y_i^2`, that of the product of two signs.
+        The mean is the kernel, or with H0/1 and no sampled feature its first two terms. A feature of order n
+        has the second moment :math:`a_n^2 s^n / P(n)` with :math:`s = 1 + 2 (x^\top y)^2 - 2 \sum_i x_i^2
+        y_i^2`, that of the product of two signs.
         """
         cosines, second = product_of_signs_moments(X, Y)
         coefficients = maclaurin_coefficients(self.degree, self.a)
@@ -184,8 +185,9 @@ class RandomMaclaurin(MaclaurinMap):
         sampled = np.where(np.arange(self.degree + 1) >= first, coefficients, 0.0)
         inverse_probabilities = 2.0 ** (np.arange(self.degree + 1) - first + 1)
         power = polyval(second, sampled**2 * inverse_probabilities)
-        variance = (power - polyval(cosines, sampled) ** 2) / max(1, self.orders_.size)
-        return polyval(cosines, coefficients), variance
+        if not self.orders_.size:
+            return polyval(cosines, coefficients[:2]), np.zeros_like(cosines)
+        return polyval(cosines, coefficients), (power - polyval(cosines, sampled) ** 2) / self.orders_.size
 
 
 def product_of_signs_moments(X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -213,7 +213,7 @@ class ProductMomentsMixin:
         Parameters
         ----------
         X, Y : {array-like, sparse matrix} of shape (n, d) and (m, d)
-            Rows, taken at unit length; none may be zero.
+            Rows, taken at unit length. The moments of a row of zeros have no meaning.
 
         Returns
         -------
@@ -224,8 +224,6 @@ class ProductMomentsMixin:
         ------
         NotFittedError
             If the map has not been drawn.
-        ValueError
-            If a row is zero.
         """
         check_is_fitted(self)
         return self._product_moments(X, Y)
