@@ -126,6 +126,14 @@ def test_methods_of_one_family_share_their_variance():
     assert beside["detectable"] < alone["detectable"]
 
 
+def test_a_method_that_varies_much_does_not_tie_the_others():
+    generator = np.random.default_rng(0)
+    quiet = pd.DataFrame(generator.normal([0.08, 0.09, 0.15], 0.002, (5, 3)), columns=list("abc"))
+    noisy = quiet.assign(d=generator.normal(0.4, 0.1, 5))
+    assert compare_values(quiet).table.loc["c", "p_value"] < 0.001
+    assert compare_values(noisy).table.loc["c", "p_value"] < 0.001
+
+
 @pytest.mark.parametrize("n_splits", [1, 2, 4])
 def test_few_splits_are_too_few(n_splits):
     wrong = noisy([0.1, 0.5], n_splits, 100, 0.0)

@@ -27,6 +27,8 @@ MIN_SPLITS = 5
 LEVEL = 0.05
 #: Probability with which a ``detectable`` difference is found.
 POWER = 0.8
+#: Rounds of variances and weights of methods; they converge in fewer.
+_ROUNDS = 10
 #: A plan for more seeds than this is none.
 _MOST_SEEDS = 1000
 
@@ -72,8 +74,9 @@ def compare_methods(
 ) -> MethodDifferences:
     """Compare methods on one dataset by their test rows.
 
-    Splits drawn anew are blocks. The variance of a method's residuals from the means of methods and of splits
-    is moderated over methods [1]_. With k splits, of which two share r of their test rows, the mean has
+    Splits drawn anew are blocks. The effect of a split is the mean of methods, weighted by the inverse of
+    their variances. The variance of a method's residuals from its mean and these effects is moderated over
+    methods [1]_. With k splits, of which two share r of their test rows, the mean has
     ``1 / k + r / (1 - r)`` of it: as by Nadeau and Bengio [2]_ where a split uses the whole dataset, and
     about 1 / k where splits are small draws from many rows. A difference has at least the variance from test
     rows alone.
@@ -165,12 +168,22 @@ def _best(means: pd.Series, lower_is_better: bool) -> int:
 
 
 def _over_blocks(values: NDArray[np.float64], overlap: float, best: int) -> _Variance:
-    """Take the residuals of methods (lines) in blocks (columns), moderated over methods."""
+    """Take the residuals of methods (lines) in blocks (columns), moderated over methods.
+
+    The effect of a block is the mean of methods weighted by the inverse of their variances, so that a method
+    that varies much does not add to the variance of the others.
+    """
     m, k = values.shape
-    residuals = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0) + values.mean()
-    variances = np.sum(residuals**2, axis=1) / (k - 1) * m / (m - 1)
-    freedom = (k - 1) * (1 if m == 2 else (m - 1) / m)  # two methods have the same residuals
-    variances, freedoms = moderated_variances(variances, np.full(m, freedom))
+    deviations = values - values.mean(axis=1, keepdims=True)
+    own_freedom = np.full(m, (k - 1) * (1 if m == 2 else (m - 1) / m))  # two methods have the same residuals
+    weights = np.full(m, 1 / m)
+    for _ in range(_ROUNDS):
+        residuals = deviations - weights @ deviations
+        found = np.sum(residuals**2, axis=1) / (k - 1) / (1 - weights)
+        variances, freedoms = moderated_variances(found, own_freedom)
+        if m == 2 or not variances.all():
+            break
+        weights = 1 / variances / np.sum(1 / variances)
     pairs = variances + variances[best]
     common = overlap / (1 - overlap) if overlap < 1 else np.inf
     return _Variance(pairs * common, pairs, freedoms)
