@@ -17,6 +17,9 @@ from eigenbench.own_data.more_rows import ADVANTAGE, Curve
 #: Fewest seeds that both methods of a ratio must have for an interval.
 MIN_SEEDS = 3
 
+#: Key of a curve's attributes: the sizes at which all seeds have nearly the same training rows.
+SAME_ROWS = "same rows"
+
 _RESAMPLES = 2_000
 _LEVEL = 0.95
 
@@ -35,7 +38,8 @@ def ratio_of_errors(first: Curve, second: Curve) -> pd.DataFrame:
     Methods of one seed share training rows, so that ratios are paired. The interval is Student's t for
     the mean of their logarithms. An error of zero counts as half of the smallest positive one of both.
     Sizes that fewer than three seeds of both have are left out. ``p_advantage`` is the probability of a
-    ratio below 0.9, as the t distribution around the mean has it.
+    ratio below 0.9, as the t distribution around the mean has it. At the sizes in ``attrs["same rows"]`` all
+    seeds have nearly the same training rows: there is a ratio, and the rest is NaN.
     """
     logarithms = _logarithms({"first": first, "second": second})
     differences = logarithms["first"] - logarithms["second"]
@@ -45,7 +49,9 @@ def ratio_of_errors(first: Curve, second: Curve) -> pd.DataFrame:
     half = stats.t.ppf((1 + _LEVEL) / 2, n_seeds - 1) * error
     found = pd.DataFrame({"ratio": np.exp(mean), "low": np.exp(mean - half), "high": np.exp(mean + half)})
     p = stats.t.cdf((np.log(ADVANTAGE) - mean) / error, n_seeds - 1)
-    return found.assign(n_seeds=n_seeds, p_advantage=p).rename_axis("size")
+    found = found.assign(n_seeds=n_seeds, p_advantage=p).rename_axis("size")
+    found.loc[found.index.isin(first.attrs.get(SAME_ROWS, ())), ["low", "high", "p_advantage"]] = np.nan
+    return found
 
 
 def winners(curves: Mapping[str, Curve]) -> pd.DataFrame:
@@ -53,8 +59,8 @@ def winners(curves: Mapping[str, Curve]) -> pd.DataFrame:
 
     The joint test is that of `compare_values`, on logarithms of errors. Training sets and seeds vary, and
     the test set is one. ``error`` is that of the best, ``tied`` the number of methods tied with it,
-    itself included (NaN with fewer than five seeds); `ratio_of_errors` of best and second gives the other
-    columns.
+    itself included (NaN with fewer than five seeds, or where all have nearly the same training rows);
+    `ratio_of_errors` of best and second gives the other columns.
     """
     logarithms = _logarithms(curves)
     means = pd.DataFrame({name: curve.mean() for name, curve in curves.items()})
@@ -67,7 +73,8 @@ def winners(curves: Mapping[str, Curve]) -> pd.DataFrame:
         values = pd.DataFrame({name: logarithms[name][size] for name in order}).dropna()
         tied = compare_values(values).table["tied"]
         found = ratio_of_errors(curves[best], curves[second]).reindex([size]).iloc[0].to_dict()
-        n_tied = np.nan if tied.isna().all() else tied.sum()
+        untested = tied.isna().all() or size in curves[best].attrs.get(SAME_ROWS, ())
+        n_tied = np.nan if untested else tied.sum()
         lines.append(
             {"size": size, "best": best, "second": second, "error": row[best], "tied": n_tied, **found}
         )

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from curve_comparisons import crossing, ratio_of_errors, rows_needed, winners
+from curve_comparisons import SAME_ROWS, crossing, ratio_of_errors, rows_needed, winners
+from numpy.typing import NDArray
 from page_parts import table, write_parts
 from reference_verdicts import shipped_plans
 from scipy import stats
@@ -17,6 +18,7 @@ from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.suite import ExperimentSpec
+from eigenbench.bench.suites.suite_file import catalogue_of
 from eigenbench.own_data.more_rows import ADVANTAGE, Curve
 from eigenbench.reporting.display_names import dataset_name, method_name
 from eigenbench.reporting.formatting import metric_style, ratio, split_size
@@ -36,6 +38,8 @@ DRAWN = (METHOD, *RIVALS, "nystroem", "svc")
 DRAWN_ON = "letter"
 #: Seconds to fit features and classifier.
 BUDGETS = (1.0, 10.0, 100.0)
+#: Seeds that take a larger share of the training rows have nearly the same rows: there is no interval.
+SHARED = 0.9
 #: The number of features of the comparison at equal features; others are named.
 FEATURES = 1200
 #: Claims of papers that have a curve: what has fewer errors than what, by which paper.
@@ -68,13 +72,21 @@ def curves(name: str) -> dict[tuple[str, str], dict[str, Curve]]:
             for key, value in record.metrics.items()
             if key.startswith(f"{name}_at_")
         }
-    return {
-        place: {
-            method: pd.DataFrame.from_dict(seeds, orient="index").sort_index(axis=0).sort_index(axis=1)
-            for method, seeds in methods.items()
-        }
-        for place, methods in found.items()
-    }
+    catalogue = catalogue_of(shipped_plan().suite)
+    made: dict[tuple[str, str], dict[str, Curve]] = {}
+    for (dataset, axis), methods in found.items():
+        n_rows = np.inf if axis == "classes" else training_rows(catalogue.entry(dataset))
+        for method, seeds in methods.items():
+            curve = pd.DataFrame.from_dict(seeds, orient="index").sort_index(axis=0).sort_index(axis=1)
+            curve.attrs[SAME_ROWS] = [size for size in curve if size > SHARED * n_rows]
+            made.setdefault((dataset, axis), {})[method] = curve
+    return made
+
+
+def training_rows(entry: Any) -> int:
+    """Return how many rows of a dataset its splits train on."""
+    rows = entry.expect.rows
+    return int(rows["train"] if "train" in rows else rows["all"] - (entry.n_test or 0))
 
 
 def _axis(settings: dict[str, Any]) -> str:
@@ -126,7 +138,10 @@ def winners_table(errors: dict[tuple[str, str], dict[str, Curve]]) -> str:
             if size in equal.index:
                 best = equal.loc[size]
                 cells += [label(best.best), percent(best.error), label(best.second)]
-                cells += [f"{ratio(best.ratio)} {ratio(best.low, best.high)}", f"{best.p_advantage:.2f}"]
+                cells += [
+                    f"{ratio(best.ratio)} {ratio(best.low, best.high)}",
+                    "–" if np.isnan(best.low) else f"{best.p_advantage:.2f}",
+                ]
                 cells.append("–" if np.isnan(best.tied) else f"{best.tied:.0f}")
             else:
                 cells += ["–"] * 6
@@ -202,54 +217,48 @@ def seconds_table(errors: dict[tuple[str, str], dict[str, Curve]]) -> str:
     return table(["data", *(f"within {budget:g} s" for budget in BUDGETS)], rows)
 
 
-def mixed_model(errors: dict[tuple[str, str], dict[str, Curve]]) -> pd.DataFrame:
-    """Fit log error ~ method × log rows + (1 | dataset) + (1 | dataset : seed) at equal features.
+def over_datasets(errors: dict[tuple[str, str], dict[str, Curve]]) -> pd.DataFrame:
+    """Fit, on each dataset, log ratio of errors ~ log rows at equal features, and take means over datasets.
 
     The lines are methods. ``ratio`` is of their error to that of random directions at 1,000 rows, ``factor``
-    that of this ratio for ten times the rows; ``_low`` and ``_high`` end their 95 % intervals.
+    that of this ratio for ten times the rows; ``_low`` and ``_high`` end their 95 % intervals, by Student's t
+    over datasets.
     """
-    from statsmodels.formula.api import mixedlm
-
-    lines = [
-        {"dataset": dataset, "seed": seed, "method": name, "tens": np.log10(size / 1000), "log_error": value}
-        for (dataset, axis), methods in errors.items()
-        if axis == "rows"
-        for name, curve in at_equal_features(methods).items()
-        for (seed, size), value in np.log(curve).stack().dropna().items()
-    ]
-    data = pd.DataFrame(lines)
-    formula = "log_error ~ C(method, Treatment('random')) * tens"
-    model = mixedlm(formula, data, groups="dataset", re_formula="1", vc_formula={"seed": "0 + C(seed)"})
-    fitted = model.fit(method="powell")
-    ends = np.exp(fitted.conf_int())
-    found = {}
-    for name in sorted(set(data["method"]) - {"random"}):
-        term = f"C(method, Treatment('random'))[T.{name}]"
-        found[name] = {
-            f"{column}{end}": value
-            for column, key in (("ratio", term), ("factor", f"{term}:tens"))
-            for end, value in (
-                ("", np.exp(fitted.fe_params[key])),
-                ("_low", ends.loc[key, 0]),
-                ("_high", ends.loc[key, 1]),
-            )
-        }
-    return pd.DataFrame.from_dict(found, orient="index").sort_values("ratio")
+    found: dict[str, list[NDArray[np.float64]]] = {}
+    for (_, axis), methods in errors.items():
+        if axis != "rows" or "random" not in methods:
+            continue
+        for name in set(at_equal_features(methods)) - {"random"}:
+            logarithms = np.log(methods[name] / methods["random"]).mean().replace(-np.inf, np.nan).dropna()
+            if len(logarithms) > 1:
+                tens = np.log10(logarithms.index.to_numpy(dtype=float) / 1000)
+                found.setdefault(name, []).append(np.polyfit(tens, logarithms, 1)[::-1])
+    lines = {}
+    for name, fits in found.items():
+        mean, error, n = np.mean(fits, axis=0), stats.sem(fits), len(fits)
+        half = stats.t.ppf(0.975, n - 1) * error if n > 1 else np.full(2, np.nan)
+        for end, values in (("", mean), ("_low", mean - half), ("_high", mean + half)):
+            lines.setdefault(name, {})[f"ratio{end}"], lines[name][f"factor{end}"] = np.exp(values)
+        lines[name]["datasets"] = n
+    return pd.DataFrame.from_dict(lines, orient="index").sort_values("ratio")
 
 
 def model_table(errors: dict[tuple[str, str], dict[str, Curve]]) -> str:
-    """Lay out the mixed model; of one dataset there is none."""
+    """Lay out the means over datasets; of one dataset there is none."""
     if len({dataset for dataset, axis in errors if axis == "rows"}) < 2:
-        return "The model needs two datasets.\n"
+        return "The means need two datasets.\n"
     rows = [
         [
             label(str(name)),
             f"{ratio(line.ratio)} {ratio(line.ratio_low, line.ratio_high)}",
             f"{ratio(line.factor)} {ratio(line.factor_low, line.factor_high)}",
+            f"{line.datasets:.0f}",
         ]
-        for name, line in mixed_model(errors).iterrows()
+        for name, line in over_datasets(errors).iterrows()
     ]
-    return table(["embedding", "ratio of errors at 1,000 rows", "its factor for ten times the rows"], rows)
+    return table(
+        ["embedding", "ratio of errors at 1,000 rows", "its factor for ten times the rows", "datasets"], rows
+    )
 
 
 def claims_table(errors: dict[tuple[str, str], dict[str, Curve]]) -> str:
@@ -260,7 +269,7 @@ def claims_table(errors: dict[tuple[str, str], dict[str, Curve]]) -> str:
         for place, methods in errors.items():
             if first not in methods or second not in methods:
                 continue
-            ratios = ratio_of_errors(methods[first], methods[second])
+            ratios = ratio_of_errors(methods[first], methods[second]).dropna(subset="high")
             lacking = ratios.index[ratios["high"] >= 1]
             holding = [size for size in ratios.index if not len(lacking) or size > lacking[-1]]
             largest = ratios.iloc[-1]
@@ -344,7 +353,7 @@ def advice(errors: dict[tuple[str, str], dict[str, Curve]]) -> str:
 
 def _ties(tied: float) -> str:
     if np.isnan(tied):
-        return " (too few seeds for a test)"
+        return " (no test)"
     return " (leads)" if tied == 1 else f" (tied with {tied - 1:.0f})"
 
 
