@@ -196,7 +196,8 @@ def suites_table(plans: Sequence[SuitePlan]) -> str:
             for one in receipt.environments
             if one.git_commit
         ]
-        n_done = sum(run.status == "ok" for run in reference.runs)
+        asked = {run.key for run in plan.runs}
+        n_done = sum(run.status == "ok" and run.run_key in asked for run in reference.runs)
         runs = f"{n_done:,}" if n_done == len(plan.runs) else f"{n_done:,} of {len(plan.runs):,}"
         minutes = f"{plan.suite.minutes:g} min" if made else "–"
         machines = sorted({f"{one.cpu}, Python {one.python}" for one in made})

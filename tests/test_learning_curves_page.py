@@ -73,8 +73,8 @@ def test_the_claims_of_the_first_paragraph(errors):
 
 def test_what_is_said_of_the_means_over_datasets(errors):
     means = page.over_datasets(errors)
-    assert set(means.index[means["ratio_high"] < 1]) == {"gem_and_fourier", "fourier"}
-    assert means.loc["gem", "ratio"] == pytest.approx(means.loc["gem_and_fourier", "ratio"], abs=0.03)
+    assert means.index[means["ratio_high"] < 1].tolist() == ["gem_and_fourier"]
+    assert round(means.loc["gem", "ratio"], 2) == 0.87
 
 
 def test_seeds_with_the_same_rows_have_no_interval(errors):

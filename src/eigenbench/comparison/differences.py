@@ -139,7 +139,7 @@ def compare_values(
     data in common. Where all differences of two methods are the same there is no test. Raises a ValueError if
     a value is not finite.
     """
-    means = values.mean()
+    means = values.mean(skipna=False)
     best = _best(means, lower_is_better)
     if values.shape[1] < 2 or len(values) < MIN_SPLITS:
         return _untested(means, best, list(values.columns), OVER_VALUES, len(values))
