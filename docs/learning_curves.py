@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,7 @@ CLAIMS = (
 )
 
 
+@cache
 def shipped_plan() -> SuitePlan:
     """Return the plan of the suite."""
     return next(plan for plan in shipped_plans() if plan.suite.name == SUITE)
@@ -320,10 +322,15 @@ def labels_table() -> str:
     return table(["data and metric", "label embedding", "dimensions", "value", "seconds"], rows)
 
 
+@cache
+def _records() -> list[Record]:
+    return records_of_results(shipped_plan(), default_reference_folder() / SUITE)
+
+
 def _records_of(protocol: str | None) -> Iterator[tuple[Record, ExperimentSpec]]:
     """Yield the finished records of a protocol, or of experiments with classifiers, and their experiments."""
     plan = shipped_plan()
-    for record in records_of_results(plan, default_reference_folder() / SUITE):
+    for record in _records():
         spec = plan.suite.experiments[record.experiment]
         if record.status == "ok" and spec.protocol == protocol:
             yield record, spec

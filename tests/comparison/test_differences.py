@@ -328,6 +328,7 @@ def test_units_fit_the_runs(n_rows, given, match):
         compare_methods({"a": runs, "b": runs}, **given)
 
 
-def test_values_are_finite():
+@pytest.mark.parametrize("wrong", [np.inf, np.nan])
+def test_values_are_finite(wrong):
     with pytest.raises(ValueError, match="compared by finite values"):
-        compare_values(pd.DataFrame({"a": [1.0, np.inf] * 3, "b": [1.0, 2.0] * 3}))
+        compare_values(pd.DataFrame({"a": [1.0, wrong] * 3, "b": [1.0, 2.0] * 3}))
