@@ -28,7 +28,7 @@ from eigenbench.reproduction.receipt import (
     RunVerdict,
     ValueVerdict,
 )
-from eigenbench.reproduction.reference import Reference, ReferenceRun
+from eigenbench.reproduction.reference import Reference, ReferenceRun, ReproductionError
 
 LEVEL = 0.95
 
@@ -51,7 +51,7 @@ def compare_with_reference(
     Values are compared by `noise_of`, each at 95 %: of values that differ by chance as
     much as two seeds do, one in twenty is called different. A metric whose noise nothing tells is passed over
     only beside one that moved within the noise of seeds or rows, and one that the reference lacks is not
-    looked at.
+    looked at. Raises `ReproductionError` if no run has a record.
     """
     found = reference.find(plan.runs)
     seeds: dict[tuple[str, ...], list[ReferenceRun]] = {}
@@ -79,6 +79,11 @@ def compare_with_reference(
         index = environments.index(record.environment) if record.environment else None
         sha256 = record.dataset_info.sha256 if record.dataset_info else None
         runs.append(compared.model_copy(update={"environment": index, "dataset_sha256": sha256}))
+    if not environments:
+        name = plan.suite.name
+        raise ReproductionError(
+            f"no record of {name} in {results_dir}: run snakemake {name}, or name --results-dir"
+        )
     return Receipt(
         suite=plan.suite.name,
         reference=reference.digest,
