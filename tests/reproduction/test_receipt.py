@@ -103,7 +103,17 @@ def test_every_shipped_reference_can_be_read():
         assert len(reference.digest) == 64
 
 
-def test_a_reference_file_that_is_not_one_is_named(tmp_path):
-    (tmp_path / "results.csv").write_text("suite,dataset\nsmall,digits\n")
-    with pytest.raises(ReproductionError, match=r"results\.csv: no column method"):
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("suite,dataset\nsmall,digits\n", r"results\.csv: no column method"),
+        (
+            "suite,dataset,method,classifier,seed,metric,value,status,run_key\nsmall,digits\n",
+            r"results\.csv, line 2: a value is missing",
+        ),
+    ],
+)
+def test_a_reference_file_that_is_not_one_is_named(tmp_path, table, message):
+    (tmp_path / "results.csv").write_text(table)
+    with pytest.raises(ReproductionError, match=message):
         load_reference("small", tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
@@ -160,9 +161,8 @@ class MachineCounts:
     """Count of the machines that reproduced a method, by the receipts of the reference as it is now."""
 
     def __init__(self, reference_dir: Path | None = None) -> None:
-        receipts, _ = read_receipts(reference_dir)
-        digests = {suite: _digest(suite, reference_dir) for suite in {one.suite for one in receipts}}
-        self._receipts = [one for one in receipts if one.reference == digests[one.suite]]
+        self._receipts, _ = read_receipts(reference_dir)
+        self._digest = cache(partial(_digest, reference_dir=reference_dir))
 
     def count(self, suite: str, experiment: str, method: str, classifier: str) -> int:
         """Return on how many machines every run of one method and classifier was reproduced."""
@@ -173,7 +173,8 @@ class MachineCounts:
                 for run in receipt.runs
                 if (run.experiment, run.method, run.classifier) == (experiment, method, classifier)
             }
-            if receipt.suite == suite and verdicts and verdicts <= set(REPRODUCED):
+            present = receipt.suite == suite and receipt.reference == self._digest(suite)
+            if present and verdicts and verdicts <= set(REPRODUCED):
                 machines.add(receipt.machine)
         return len(machines)
 

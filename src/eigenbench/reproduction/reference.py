@@ -6,17 +6,17 @@ import csv
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 from eigenbench.bench.records.runs import Run
 from eigenbench.project_files import project_folder
 
 #: The columns of ``results.csv`` that name a run.
 NAME = ("dataset", "method", "classifier", "seed")
-_NEEDED = ("suite", *NAME, "metric", "value", "status", "run_key")
+_RESULT = ("metric", "value", "status", "run_key")
 
 #: Beside the results: the present key of runs whose key was once computed in another way.
 EARLIER_KEYS = "earlier_keys.csv"
@@ -89,14 +89,11 @@ def load_reference(suite: str, folder: Path | None = None) -> Reference:
     present = present_keys(suite, folder / EARLIER_KEYS)
     by_key: dict[tuple[str, ...], ReferenceRun] = {}
     for path in sorted(folder.rglob("results*.csv")):
-        for row in _rows(path, _NEEDED):
-            if row["suite"] != suite:
-                continue
-            name = tuple(row[column] for column in NAME)
-            key = present.get(row["run_key"], row["run_key"])
-            run = by_key.setdefault((*name, key), ReferenceRun(name, key, row["status"], {}, row["run_key"]))
-            if row["metric"]:
-                run.metrics[row["metric"]] = _number(row["value"], path, row["metric"])
+        for *name, metric, value, status, made_key in _rows_of(suite, path, (*NAME, *_RESULT)):
+            key = present.get(made_key, made_key)
+            run = by_key.setdefault((*name, key), ReferenceRun(tuple(name), key, status, {}, made_key))
+            if metric:
+                run.metrics[metric] = _number(value, path, metric)
     if not by_key:
         raise ReproductionError(
             f"{folder}: no reference results of suite {suite!r}; name the folder of a report that has them"
@@ -108,18 +105,25 @@ def present_keys(suite: str, path: Path) -> dict[str, str]:
     """Return the present keys of a suite's runs by their earlier ones; none where there is no such file."""
     if not path.exists():
         return {}
-    rows = _rows(path, ("suite", "earlier", "run_key"))
-    return {row["earlier"]: row["run_key"] for row in rows if row["suite"] == suite}
+    return {row[0]: row[1] for row in _rows_of(suite, path, ("earlier", "run_key"))}
 
 
-def _rows(path: Path, needed: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _rows_of(suite: str, path: Path, columns: Sequence[str]) -> list[tuple[str, ...]]:
+    """Read the columns of a table, and keep the rows of one suite."""
     with path.open(encoding="utf-8", newline="") as stream:
-        reader = csv.DictReader(stream)
-        if absent := [column for column in needed if column not in (reader.fieldnames or ())]:
+        reader = csv.reader(stream)
+        header = next(reader, [])
+        if absent := [column for column in ("suite", *columns) if column not in header]:
             raise ReproductionError(
                 f"{path}: no column {', '.join(absent)}: take the file of a report as it is"
             )
-        yield from reader
+        place, pick = header.index("suite"), itemgetter(*map(header.index, columns))
+        try:
+            return [pick(row) for row in reader if row and row[place] == suite]
+        except IndexError:
+            raise ReproductionError(
+                f"{path}, line {reader.line_num}: a value is missing: take the file of a report as it is"
+            ) from None
 
 
 def _number(text: str, path: Path, metric: str) -> float:
