@@ -126,7 +126,7 @@ def show(suite: str, results_dir: ResultsDir = Path("results"), suites_dir: Suit
     from eigenbench.reporting.replicates import group_runs
     from eigenbench.reporting.terminal_tables import print_suites
 
-    inputs = read_inputs([_suite_path(suite, suites_dir)], results_dir, check_code=True)
+    inputs = read_inputs([_suite_path(suite, suites_dir)], results_dir, warn=True)
     print_suites(inputs.suites, group_runs(inputs.plans, inputs.records, results_dir=results_dir))
 
 
@@ -381,7 +381,8 @@ def _suites_folder(suites_dir: Path | None) -> Path:
 def _suite_path(name: str, suites_dir: Path | None) -> Path:
     paths = {path.stem: path for path in suite_files(_suites_folder(suites_dir))}
     if name not in paths:
-        raise SuiteError(f"no suite {name!r}.{near_match(name, list(paths))} There are: {', '.join(paths)}")
+        hint = f"{near_match(name, list(paths))} There are: {', '.join(paths)}"
+        raise SuiteError(f"no suite {name!r}.{hint}; --suites-dir names another folder")
     return paths[name]
 
 

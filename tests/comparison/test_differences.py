@@ -251,12 +251,20 @@ def test_the_better_end_of_the_metric_can_be_the_upper_one(design):
 
 
 def test_a_method_that_lacks_a_split_has_an_empty_line():
-    runs = runs_of(noisy([0.1, 0.3, 0.2], 5, 100, 0.0))
+    runs = runs_of(noisy([0.3, 0.22, 0.2], 5, 100, 0.0))
     del runs["m0"][3]
     found = compare_methods(runs | {"m4": {}}, test_rows=draws(5, 100, 1000)).table
     assert list(found.index) == ["m0", "m1", "m2", "m4"]
     assert found.loc[["m0", "m4"]].isna().all(axis=None)
-    assert found.loc["m2", "tied"]
+    assert found.loc["m1", "tied"]
+
+
+def test_where_the_best_method_lacks_a_split_none_is_tied_with_it():
+    runs = runs_of(noisy([0.1, 0.3, 0.31], 5, 100, 0.0))
+    del runs["m0"][3]
+    found = compare_methods(runs, test_rows=draws(5, 100, 1000))
+    assert found.table.isna().all(axis=None)
+    assert found.refusal == "The method with the best mean, m0, lacks some of the 5 splits."
 
 
 def test_one_method_is_the_best_and_none_has_no_table():

@@ -56,7 +56,7 @@ def test_one_run_of_a_transfer_has_an_interval_from_its_images(rows):
 
 def test_every_published_number_has_a_verdict(rows, plans):
     assert len(rows) == sum(len(spec.published) for plan in plans for spec in plan.suite.experiments.values())
-    prefixes = ("not run (", "judged in ", "within bound", "beyond bound")
+    prefixes = ("not run (", "judged elsewhere: ", "within bound", "beyond bound")
     assert all(row.outcome or row.verdict.startswith(prefixes) for row in rows)
 
 

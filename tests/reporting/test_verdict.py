@@ -57,6 +57,12 @@ def test_mirrored_numbers_have_the_same_verdict(value, mean, half_width):
     assert judge(published(value), mean, prediction) == judge(published(-value, False), -mean, mirrored)
 
 
+@pytest.mark.parametrize(("metric", "verdict"), [("test_micro_f1", "better"), ("test_error", "off")])
+def test_a_number_without_a_direction_has_that_of_its_metric(metric, verdict):
+    number = PublishedNumber(source="paper", method="gem", metric=metric, value=0.5)
+    assert judge(number, 0.6, (0.55, 0.65)) == verdict
+
+
 @pytest.mark.parametrize("lower", [True, False])
 @pytest.mark.parametrize(("mean", "verdict"), [(0.26, "reproduced"), (0.32, "off"), (0.20, "off")])
 def test_a_two_sided_number_is_off_on_either_side_and_never_better(mean, verdict, lower):
@@ -100,7 +106,7 @@ def test_a_number_is_judged_once_and_counted_once(suite, few):
     assert third.verdict == second.verdict
     assert first.outcome == "reproduced"
     assert second.outcome == ""
-    assert second.verdict == "judged in MNIST (quick): GEM + calibrated least squares, test errors"
+    assert second.verdict == "judged elsewhere: MNIST (quick): GEM + calibrated least squares, test errors"
     assert sum(verdict_counts([first, second]).values()) == 1
 
 

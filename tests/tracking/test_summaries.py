@@ -23,9 +23,9 @@ pytestmark = pytest.mark.workflow
 GEM = "tiny/main/gem/LogisticRegression"
 
 
-def suite(published=0.03):
+def suite(published=0.03, **fields):
     """Return a suite with a published error of gem."""
-    number = {"source": "A table", "method": "gem", "metric": "test_error", "value": published}
+    number = {"source": "A table", "method": "gem", "metric": "test_error", "value": published, **fields}
     experiment = {
         "dataset": "digits",
         "title": "Digits",
@@ -177,6 +177,8 @@ def test_another_published_number_changes_the_verdict_alone(bring, three_of_each
     before = dump(store_uri)
     bring(three_of_each, suite(published=0.0001))
     assert dump(store_uri) == before
+    done = bring(three_of_each, suite(published=0.9, bound=True))
+    assert MlflowClient(store_uri).get_run(done.summary_ids[GEM]).data.tags["verdict"] == "within bound"
 
 
 def test_when_all_seeds_fail_the_parent_shows_no_number_that_was(bring, results, store_uri):

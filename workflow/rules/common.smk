@@ -72,7 +72,7 @@ onstart:
 
 
 onsuccess:
-    shell(BENCH.summary_command(sys.executable, SUITES))
+    shell(BENCH.summary_command(sys.executable, SUITES, workflow.dag_settings.targets))
 
 
 onerror:

@@ -86,7 +86,8 @@ def compare_methods(
 
     ``runs`` are by method and seed; on one test set methods may have different seeds. ``test_rows`` are the
     numbers in the dataset of the test rows by seed, where each seed draws a split; None for one test set.
-    Splits that all test the same rows are one test set. ``groups`` are those of the test rows by seed, where
+    Splits that all test the same rows are one test set. There is no test where the method with the best mean
+    lacks a split. ``groups`` are those of the test rows by seed, where
     rows of a group are alike. Raises a ValueError if row
     numbers or groups do not fit the runs, or a value is not finite.
 
@@ -113,10 +114,14 @@ def compare_methods(
     methods = list(chosen.values())
     several = any(len(found) > 1 for found in methods)
     basis = OVER_SPLITS if redrawn else OVER_SEEDS_AND_ROWS if several else OVER_ROWS
-    means = pd.Series(
-        {name: np.mean([run.value for run in found.values()]) for name, found in chosen.items()},
+    everywhere = pd.Series(
+        {name: np.mean([run.value for run in found.values()]) for name, found in runs.items() if found},
         dtype=np.float64,
     )
+    if len(everywhere) and (first := everywhere.index[_best(everywhere, lower_is_better)]) not in chosen:
+        reason = f"The method with the best mean, {first}, lacks some of the {len(seeds)} splits."
+        return MethodDifferences(_empty(list(runs)), basis, reason)
+    means = everywhere[list(chosen)]
     best = _best(means, lower_is_better)
     if len(methods) < 2 or (redrawn and len(seeds) < MIN_SPLITS):
         return _untested(means, best, list(runs), basis, len(seeds))

@@ -40,7 +40,7 @@ def write_crate(
         from rocrate.rocrate import ROCrate
     except ImportError as error:
         raise ReportError("rocrate is not installed: pip install 'eigenbench[archive]'") from error
-    inputs = read_inputs([suite_path], results_dir, check_code=True)
+    inputs = read_inputs([suite_path], results_dir, warn=True)
     (plan,), suite = inputs.plans, inputs.suites[0]
     if inputs.unreadable:
         raise ReportError(inputs.unreadable[0])

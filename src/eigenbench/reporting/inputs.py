@@ -38,13 +38,14 @@ def read_inputs(
     results_dir: Path,
     *,
     all_suites_in: Path | None = None,
-    check_code: bool = False,
+    warn: bool = False,
 ) -> ReportInputs:
     """Read suites, and the records of the runs that they ask for with the settings that they have now.
 
     A record that cannot be read, or whose predictions are damaged, is reported, not fatal. Each further suite
-    of ``all_suites_in`` that has records is included. ``check_code`` logs how many records were made by other
-    code than is installed. Raises `SuiteError` if a file of ``suite_paths`` is not a valid suite.
+    of ``all_suites_in`` that has records is included. ``warn`` logs what cannot be read, and how many records
+    were made by other code than is installed. Raises `SuiteError` if a file of ``suite_paths`` is not a valid
+    suite.
     """
     plans = {path: load_plan(path) for path in suite_paths}
     unreadable: list[str] = []
@@ -65,8 +66,11 @@ def read_inputs(
                 unreadable.append(" ".join(str(error).split()))
             else:
                 records += [record] if record.run_key == run.key else []
-    for plan in plans.values() if check_code else ():
-        _warn_of_older_code(plan, records)
+    if warn:
+        for line in unreadable:
+            logger.warning(f"left out: {line}")
+        for plan in plans.values():
+            _warn_of_older_code(plan, records)
     paths = {plan.suite.name: path for path, plan in plans.items()}
     return ReportInputs(list(plans.values()), paths, records, unreadable)
 

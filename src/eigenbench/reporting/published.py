@@ -13,7 +13,7 @@ from eigenbench.bench.suites.suite import ExperimentSpec, Suite
 from eigenbench.reporting.csv_files import csv_text
 from eigenbench.reporting.display_names import experiment_name, method_name
 from eigenbench.reporting.formatting import metric_style
-from eigenbench.reporting.replicates import Estimate, Groups, RunGroup
+from eigenbench.reporting.replicates import Estimate, Groups, RunGroup, published_direction
 from eigenbench.reproduction.receipt import MachineCounts
 
 _NUMBER = ("suite", "source", "dataset", "method", "metric", "published")
@@ -55,7 +55,7 @@ def judge(number: PublishedNumber, mean: float, prediction: tuple[float, float] 
         return "reproduced"
     if prediction is not None and prediction[0] <= most and prediction[1] >= least:
         return "reproduced †"
-    is_better = (mean < least) == number.lower_is_better and not number.two_sided
+    is_better = (mean < least) == published_direction(number) and not number.two_sided
     if not is_better:
         return "off"
     return "reproduced †" if prediction is None else "better"
@@ -116,10 +116,10 @@ class PublishedComparison:
             return f"not run ({self.why})"
         if self.number.bound:
             mean, bound = self.estimate.mean, self.number.value
-            within = mean <= bound if self.number.lower_is_better else mean >= bound
+            within = mean <= bound if published_direction(self.number) else mean >= bound
             return "within bound" if within else "beyond bound"
         if self.repeats:
-            return f"judged in {self.repeats}"
+            return f"judged elsewhere: {self.repeats}"
         return f"{self.outcome} ({self.seeds_note})" if self.seeds_note else self.outcome
 
     @property

@@ -19,7 +19,7 @@ from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import NO_CLASSIFIER
-from eigenbench.bench.suites.parts import MULTICLASS_METRICS, MULTILABEL_METRICS
+from eigenbench.bench.suites.parts import MULTICLASS_METRICS, MULTILABEL_METRICS, PublishedNumber
 from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.bench.suites.suite_file import catalogue_of
 from eigenbench.comparison.mean_intervals import mean_interval, wilson
@@ -350,8 +350,14 @@ def headline_direction(experiment: ExperimentSpec) -> bool:
     """Return whether a smaller headline metric is better: as the published numbers say, else by its name."""
     for number in experiment.published:
         if number.metric == experiment.headline:
-            return number.lower_is_better
+            return published_direction(number)
     return lower_is_better(experiment.headline)
+
+
+def published_direction(number: PublishedNumber) -> bool:
+    """Return whether a smaller number is better: as the suite says, else by the name of the metric."""
+    said = "lower_is_better" in number.model_fields_set
+    return number.lower_is_better if said else lower_is_better(number.metric)
 
 
 def status_counts(groups: Iterable[RunGroup]) -> dict[str, int]:

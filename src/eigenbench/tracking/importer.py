@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 # Part of every fingerprint: raise it when summaries show something else of the same records.
-_FORM = 10
+_FORM = 11
 # Imports that cross each other settle in two or three passes; what is refused for good is an error after all.
 _PASSES = 8
 _SECONDS_APART = 0.5

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from small_jobs import Jobs
 
 from eigenbench.bench.jobs.workflow import Workflow
-from eigenbench.bench.records.record import Record, write_record
+from eigenbench.bench.records.record import Failure, Record, read_record, write_record
 from eigenbench.bench.records.sealed_json import file_sums, write_sealed
 from eigenbench.datasets import prepare
 
@@ -112,6 +112,40 @@ def test_what_killed_jobs_had_begun_to_write_goes_in_silence_when_the_next_run_b
     assert found == NOTHING
     assert begun(bench, root) == ([], set(half), set())
     assert not (root / "reports/s/.a1b2c3d4.tmp").exists()
+
+
+def rewrite(path, **changes):
+    write_record(path, read_record(path).model_copy(update=changes))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"run_key": "0" * 16},
+        {
+            "status": "not_run",
+            "failure": Failure(stage="import", type="MissingExtraError", message="no package", log=None),
+        },
+    ],
+    ids=["other settings", "a package that is there now"],
+)
+def test_a_record_out_of_date_is_planned_without_snakemakes_notes(root, changes):
+    record = root / "results" / REPORTS[0]
+    rewrite(record, **changes)
+    bench, found = planned(root)
+    assert list(found["runs"]) == [str(record)]
+    assert begun(bench, root) == ([], set(), set()), "the job replaces it"
+    jobs = Jobs(root / "data", root)
+    for method in bench.plans["s"].methods:
+        jobs.run(method, 0, replaces=found["runs"])
+    assert planned(root)[1] == found, "nothing is left to do"
+
+
+def test_the_answer_names_the_report_of_the_target(root):
+    bench = workflow_in(root)
+    command = bench.summary_command("python", root / "suites", ["s"])
+    assert f"--reports-dir {root}/reports/s " in command
+    assert f"--reports-dir {root}/reports " in bench.summary_command("python", root / "suites", [])
 
 
 def cut(path):

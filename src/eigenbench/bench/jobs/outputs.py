@@ -1,9 +1,9 @@
-"""Output folders: writable, of one workflow at a time, and which of their files are damaged.
+"""Output folders: writable, of one workflow at a time, and which of their files are damaged or out of date.
 
 Snakemake runs a job again when a parameter differs from the one of its last execution. So every job has the
-parameter ``replaces``. For a damaged output it is the time of the damaged file's last change; the job writes
-it into the file that takes its place, and from then on it is read there. Nothing is changed while jobs are
-planned: `OutputStates.set_aside` renames damaged files when the jobs begin.
+parameter ``replaces``. For a damaged output, and for a record of other settings, it is the time of the file's
+last change; the job writes it into the file that takes its place, and from then on it is read there. Nothing
+is changed while jobs are planned: `OutputStates.set_aside` renames damaged files when the jobs begin.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
+from eigenbench.bench.components import MissingExtraError
+from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.records.sealed_json import REFUSED, seal_matches
 from eigenbench.datasets.catalogue import Catalogue
 from eigenbench.datasets.fetching import is_current
@@ -33,17 +36,19 @@ _FROM_ELSEWHERE = (
 class OutputStates:
     """The damaged outputs among those that were asked for, each with a message or none, and the missing ones.
 
-    Outputs that a storage provider keeps (``stored``) are whole, and not looked at.
+    Outputs that a storage provider keeps (``stored``) are whole, and not looked at. ``planned`` has the run
+    key of each record and what determines its result: Snakemake's own notes may be gone or of another folder.
     """
 
     def __init__(self, results: Path, data: Path, catalogue: Catalogue, stored: bool) -> None:
         self.results, self.data, self.catalogue, self.stored = results, data, catalogue, stored
+        self.planned: dict[Path, tuple[str, JobSpec]] = {}
         self.damaged: dict[Path, str] = {}
         self.missing: set[Path] = set()
 
-    def of(self, *reports: str) -> str:
-        """Return what sealed files replace, such as the records of some runs, as a JSON object by file."""
-        states = {str(path): self._of(path, _damage) for path in map(Path, reports)}
+    def of(self, *records: str) -> str:
+        """Return what the records of some runs replace, as a JSON object by file."""
+        states = {str(path): self._of(path, _damage) for path in map(Path, records)}
         return json.dumps({path: state for path, state in states.items() if state})
 
     def of_dataset(self, name: str) -> str:
@@ -75,10 +80,26 @@ class OutputStates:
             self.missing.add(path)
             return _last_change(Path(f"{path}{REFUSED}"))
         damaged = damage(path, content)
-        if not damaged:
-            return json.loads(content).get("replaces") or ""
-        self.damaged |= {path: "", **damaged}
+        if damaged:
+            self.damaged |= {path: "", **damaged}
+        elif not self._out_of_date(path, fields := json.loads(content)):
+            return fields.get("replaces") or ""
         return _last_change(path)
+
+    def _out_of_date(self, path: Path, fields: Mapping[str, Any]) -> bool:
+        """Return whether a record has other settings, or lacked a package that is installed now."""
+        if path not in self.planned:
+            return False
+        key, spec = self.planned[path]
+        failure = fields.get("failure") or {}
+        if failure.get("type") != MissingExtraError.__name__:
+            return fields.get("run_key") != key
+        try:
+            for name in spec.components:
+                spec.load(name)
+        except MissingExtraError:
+            return fields.get("run_key") != key
+        return True
 
     @property
     def make_data(self) -> bool:

@@ -78,6 +78,11 @@ class Workflow:
         self.states = OutputStates(
             Path(self.results), Path(self.data), self.catalogue, stored=self.stored_by is not None
         )
+        self.states.planned = {
+            Path(self.results, run.record): (run.key, method.spec)
+            for method in self._methods.values()
+            for run in method.runs
+        }
 
     @property
     def targets(self) -> dict[str, list[str]]:
@@ -119,9 +124,10 @@ class Workflow:
         self.attempts.report_endless_waiting(warn)
         return [*([warning] if warning else []), *self.states.set_aside()]
 
-    def summary_command(self, python: str, suites_dir: Path) -> str:
-        """Return the command that prints the answer when all is done."""
-        folders = (self.local(self.results), "--reports-dir", self.local(self.reports))
+    def summary_command(self, python: str, suites_dir: Path, asked: Iterable[str]) -> str:
+        """Return the command that prints the answer and names the report of a target when all is done."""
+        report = next((name for name in asked if name in self.targets and name != "all"), "")
+        folders = (self.local(self.results), "--reports-dir", str(Path(self.local(self.reports), report)))
         command = [python, "-m", "eigenbench.cli", "summary", "--results-dir", *folders]
         return f"{shlex.join([*command, '--suites-dir', str(suites_dir)])} >&2"
 
