@@ -104,6 +104,21 @@ def test_parts_of_different_graphs_are_refused(make):
         make_hmc(make, HMC.replace(b"B/C", b"A/B"))
 
 
+def test_parts_that_name_other_labels_are_refused(make):
+    text = "@attribute a numeric\n@attribute {} {{0,1}}\n@attribute {} {{0,1}}\n@data\n{{0 1,1 1}}\n"
+    with pytest.raises(
+        MalformedData, match="the parts name different labels; give all parts the same labels"
+    ):
+        make(
+            {"train": text.format("L1", "L2").encode(), "test": text.format("L2", "L1").encode()},
+            target="multilabel",
+            sparse=True,
+            format={"reader": "arff"},
+            **OFFICIAL,
+            expect={"rows": {"train": 1, "test": 1}, "features": 1, "classes": 2},
+        )
+
+
 NOT_FINITE = r"table\.csv, all, row 17: a NaN or infinite value"
 NO_BYTE = "not whole numbers from 0 to 255"
 

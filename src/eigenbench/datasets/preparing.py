@@ -142,12 +142,16 @@ def _check_rows(entry: CatalogueEntry, part: Part, rows: RawRows) -> None:
     values = rows.features.data if sparse else rows.features
     if values.dtype.kind != "f":
         return
+    if entry.dtype == "float32":
+        with np.errstate(over="ignore"):
+            values = values.astype(np.float32, copy=False)
     unusable = np.isinf(values) if entry.missing else ~np.isfinite(values)
     if unusable.any():
         place = int(np.flatnonzero(unusable)[0])
         row = int(np.sum(rows.features.indptr <= place)) - 1 if sparse else place // found[1]
         what = "an infinite value" if entry.missing else "a NaN or infinite value"
-        raise MalformedData(file, f"{part}, row {row}", f"{what}, which no method here can use")
+        problem = f"{what} as {values.dtype}, which no method here can use"
+        raise MalformedData(file, f"{part}, row {row}", problem)
 
 
 def _encode_labels(
@@ -165,7 +169,10 @@ def _encode_labels(
                 raise MalformedData(
                     name, part, f"labels of shape {matrix.shape}, expected {expected} columns"
                 )
-        names = next(iter(parts.values())).label_names
+        names, *others = (rows.label_names for rows in parts.values())
+        if any(other != names for other in others):
+            remedy = "give all parts the same labels in the same order"
+            raise MalformedData(name, "labels", "the parts name different labels", remedy)
         return names or tuple(str(column) for column in range(expected)), labels
     if entry.target == "regression":
         if not all(block.dtype.kind in "iuf" and np.isfinite(block).all() for block in labels.values()):
