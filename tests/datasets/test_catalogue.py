@@ -85,6 +85,7 @@ def test_official_and_first_rows_are_counted_and_rows_only_known_about_are_not()
             },
             "one_hot .* needs the part all alone",
         ),
+        ({"format": {"reader": "table", "delimiter": "§"}}, "'§' is no ASCII character"),
         (unsummed({"mirror": "a"}, supplied=None), "can go without sha256"),
         (unsummed({"url": "http://localhost/a"}), "can go without sha256"),
         (unsummed({"mirror": "a"}, bytes=3), "sha256 and bytes go together"),
