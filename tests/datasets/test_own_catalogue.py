@@ -95,6 +95,28 @@ def test_missing_values_are_an_error_unless_they_are_expected(written):
     written(X, missing=True).prepare()
 
 
+@pytest.mark.parametrize(
+    "split",
+    [
+        {"kind": "first", "n_train": 4},
+        {"kind": "folds", "n_folds": 5},
+        {"kind": "random", "test_fraction": 0.99},
+    ],
+)
+def test_a_split_with_an_empty_part_is_refused(written, split):
+    with pytest.raises(MalformedData, match="4 rows leave a part of the split"):
+        written(split=split).prepare()
+
+
 def test_a_grouped_split_needs_groups(written):
     with pytest.raises(MalformedData, match="no groups"):
         written(split={"kind": "folds", "n_folds": 2, "grouped": True}).prepare()
+
+
+def test_a_wrong_file_is_named_by_its_place_with_what_to_correct(written):
+    own = written(y=("a", "a", "a", "a"), X=np.full((4, 2), np.nan))
+    message = f"{own.folder}/own.npz, all, row 0: a NaN .*; correct the file, or its 'expect' in {own.folder}"
+    with pytest.raises(MalformedData, match=message):
+        own.prepare()
+    with pytest.raises(MalformedData, match=r"own, labels: 1 classes.*; correct the file"):
+        written(y=("a", "a", "a", "a")).prepare()

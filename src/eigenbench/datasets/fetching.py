@@ -162,9 +162,8 @@ def _install(path: Path, raw: RawFile, source: Source, staging: StagingArea) -> 
 def _source_sum(source: Source, path: Path, checked: datetime | None) -> str | None:
     """Return the sum of what the user has there now, and of the steps that decode it if there are any."""
     found = source.own_sum(path, checked)
-    if found is None or not source.decode:
-        return found
-    return hashlib.sha256(" ".join([found, *source.decode]).encode()).hexdigest()
+    steps = " ".join(source.decode)
+    return hashlib.sha256(f"{found} {steps}".encode()).hexdigest() if found and steps else found
 
 
 def _now() -> datetime:
