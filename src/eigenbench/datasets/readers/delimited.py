@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 _BLOCK_BYTES = 1 << 24
 """Bytes that are parsed at a time; also the most that a line may have."""
 
-_NO_FEATURE = frozenset({"class", "c", "meta", "m", "ignore", "i", "weight", "w"})
-"""Roles that Orange gives to columns beside the features."""
-
 _ARROW_ROW = re.compile(r"Row #(\d+): ")
 
 
@@ -130,11 +127,12 @@ def read_orange_table(path: Path, *, label: str, text: str | None, n_features: i
     labels = np.array([row[names.index(label)].strip() for row in rows.values()])
     if text is not None:
         return RawRows(_word_counts([row[names.index(text)] for row in rows.values()], n_features), labels)
+    beside = {"class", "c", "meta", "m", "ignore", "i", "weight", "w"}
     roles = [set(field.split()) for field in (lines[2] + "\t" * len(names)).split("\t")]
     columns = [
         place
         for place, kind in enumerate(types)
-        if kind in ("continuous", "c", "numeric") and names[place] != label and not roles[place] & _NO_FEATURE
+        if kind in ("continuous", "c", "numeric") and names[place] != label and not roles[place] & beside
     ]
     features = np.empty((len(rows), len(columns)), dtype=np.float32)
     for place, (number, row) in enumerate(rows.items()):
