@@ -33,8 +33,7 @@ def read_arrays(path: Path) -> RawRows:
     n = features.shape[0]
     groups = _whole_numbers(path, _array(path, arrays, "groups", n)) if "groups" in arrays else None
     if y.ndim > 2 or y.dtype.kind not in ("iuUf" if y.ndim == 1 else "biuf"):
-        problem = f"labels of type {y.dtype} and shape {y.shape}, not numbers or texts, or rows of 0 and 1"
-        raise MalformedData(path.name, "y", problem, _REMEDY)
+        raise MalformedData(path.name, "y", f"{y.dtype} of shape {y.shape}, not numbers, texts or 0/1 rows")
     if y.ndim == 1:
         return RawRows(features, y, groups=groups)
     names = tuple(map(str, arrays["label_names"])) if "label_names" in arrays else None
@@ -44,8 +43,7 @@ def read_arrays(path: Path) -> RawRows:
 def _whole_numbers(path: Path, groups: np.ndarray) -> np.ndarray:
     if groups.ndim == 1 and groups.dtype.kind in "iuf" and not (groups % 1).any():  # NaN is true
         return groups.astype(np.int64)
-    problem = f"type {groups.dtype} and shape {groups.shape}, not one whole number for each row"
-    raise MalformedData(path.name, "groups", problem, _REMEDY)
+    raise MalformedData(path.name, "groups", f"{groups.dtype} of shape {groups.shape}, not whole numbers")
 
 
 def load_arrays(path: Path) -> tuple[Matrix, dict[str, np.ndarray]]:
