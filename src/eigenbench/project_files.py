@@ -25,12 +25,12 @@ def snakemake_command() -> list[str]:
 
 def set_cache_folder() -> None:
     """Give Snakemake a folder for its cache here, and say so, where the user's cannot be written."""
-    chosen = os.environ.get("XDG_CACHE_HOME")
-    folder = Path(chosen) if chosen else Path("~/.cache").expanduser()
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
     try:
+        folder = folder.expanduser()
         (folder / "snakemake").mkdir(parents=True, exist_ok=True)
         writable = os.access(folder / "snakemake", os.W_OK)
-    except OSError:
+    except (OSError, RuntimeError):  # there may be no home folder
         writable = False
     if not writable:
         os.environ["XDG_CACHE_HOME"] = str(Path(".snakemake/cache").absolute())

@@ -63,6 +63,16 @@ def test_sizes_are_bounded(tmp_path):
         list(zip_members(tmp_path / "a.zip", "*", limit=999))
 
 
+@pytest.mark.parametrize(("size", "count", "limit"), [(8 << 20, 1, 1000), (1, 2000, 1 << 20)])
+def test_headers_are_bounded(size, count, limit):
+    info = tarfile.TarInfo("././@LongLink")
+    info.type, info.size = tarfile.GNUTYPE_LONGNAME, size
+    record = info.tobuf(tarfile.GNU_FORMAT) + b"a" * size + bytes(-size % 512)
+    end = tarfile.TarInfo("x").tobuf() + bytes(1024)
+    with pytest.raises(MalformedData, match="tar headers"):
+        list(tar_members("a.tar", io.BytesIO(record * count + end), limit=limit))
+
+
 @given(
     st.dictionaries(st.text("abc", min_size=1, max_size=8), st.binary(max_size=600), min_size=1, max_size=5)
 )

@@ -1,4 +1,5 @@
 import inspect
+import os
 import re
 from pathlib import Path
 from typing import get_args
@@ -75,6 +76,16 @@ def test_official_and_first_rows_are_counted_and_rows_only_known_about_are_not()
         ({"split": {"kind": "random", "test_fraction": 0.5, "max_train": 0}}, "greater than 0"),
         ({"split": {"kind": "sampled", "max_train": 2, "max_test": 2}}, "needs parts"),
         ({"format": PRINTED, "split": {"kind": "folds", "n_folds": 3}}, "needs an official or random split"),
+        (
+            {
+                "format": {"reader": "table", "one_hot": True},
+                "parts": {"train": ["table.csv"], "test": ["table.csv"]},
+                "split": {"kind": "official"},
+                "expect": {"rows": {"train": 3, "test": 3}, "features": 2, "classes": 3},
+            },
+            "one_hot .* needs the part all alone",
+        ),
+        ({"format": {"reader": "table", "delimiter": "§"}}, "'§' is no ASCII character"),
         (unsummed({"mirror": "a"}, supplied=None), "can go without sha256"),
         (unsummed({"url": "http://localhost/a"}), "can go without sha256"),
         (unsummed({"mirror": "a"}, bytes=3), "sha256 and bytes go together"),
@@ -144,6 +155,16 @@ def test_an_edited_catalogue_is_read_again(loaded):
     entry = table_entry({"mirror": "a.csv"})
     assert set(loaded(one=entry).datasets) == {"one"}
     assert set(loaded(one=entry, another=entry).datasets) == {"one", "another"}
+
+
+def test_catalogues_of_one_name_in_two_folders_are_two(tmp_path, monkeypatch):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        path = tmp_path / name / "c.yaml"
+        path.write_text(write_yaml({"datasets": {name: table_entry({"mirror": "a.csv"})}}))
+        os.utime(path, (1e9, 1e9))
+        monkeypatch.chdir(tmp_path / name)
+        assert set(load_catalogue("c.yaml").datasets) == {name}
 
 
 def test_titles_of_a_catalogue_have_no_invisible_characters():

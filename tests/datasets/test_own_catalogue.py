@@ -58,6 +58,20 @@ def test_a_changed_file_is_noticed(written):
     assert (open_prepared(own.prepared).X_train == 1).all()
 
 
+def test_changed_steps_of_decoding_are_noticed(own):
+    (own.folder / "own.csv").write_text("1,2,a\n3,4,b\n5,6,a\n7,8,b\n")
+    table = {"format": {"reader": "table"}, "parts": {"all": ["own.csv"]}}
+    for steps, n_rows in (([], 4), (["drop_first_line"], 3), ([], 4)):
+        files = {"own.csv": {"sources": [{"path": "own.csv", "decode": steps}]}}
+        expect = ENTRY["expect"] | {"rows": {"all": 4}, "exact_rows": False}
+        own.written(own=ENTRY | table | {"files": files, "expect": expect})
+        assert not own.current()
+        own.prepare()
+        assert own.current()
+        opened = open_prepared(own.prepared)
+        assert len(opened.y_train) + len(opened.y_test) == n_rows
+
+
 def test_it_stands_beside_the_catalogue_of_eigenbench_and_goes_before_it(tmp_path, written):
     assert own_catalogue(tmp_path) is None
     assert load_with_own(tmp_path) is load_catalogue()
@@ -76,9 +90,33 @@ def test_missing_values_are_an_error_unless_they_are_expected(written):
     X = np.array([[np.nan, 1]] * 4)
     with pytest.raises(MalformedData, match="NaN"):
         written(X).prepare()
+    with pytest.raises(MalformedData, match="row 1: an infinite value as float32"):
+        written(ROWS * [[1], [1e39], [1], [1]], missing=True).prepare()
     written(X, missing=True).prepare()
+
+
+@pytest.mark.parametrize(
+    "split",
+    [
+        {"kind": "first", "n_train": 4},
+        {"kind": "folds", "n_folds": 5},
+        {"kind": "random", "test_fraction": 0.99},
+    ],
+)
+def test_a_split_with_an_empty_part_is_refused(written, split):
+    with pytest.raises(MalformedData, match="4 rows leave a part of the split"):
+        written(split=split).prepare()
 
 
 def test_a_grouped_split_needs_groups(written):
     with pytest.raises(MalformedData, match="no groups"):
         written(split={"kind": "folds", "n_folds": 2, "grouped": True}).prepare()
+
+
+def test_a_wrong_file_is_named_by_its_place_with_what_to_correct(written):
+    own = written(y=("a", "a", "a", "a"), X=np.full((4, 2), np.nan))
+    message = f"{own.folder}/own.npz, all, row 0: a NaN .*; correct the file, or its 'expect' in {own.folder}"
+    with pytest.raises(MalformedData, match=message):
+        own.prepare()
+    with pytest.raises(MalformedData, match=r"own, labels: 1 classes.*; correct the file"):
+        written(y=("a", "a", "a", "a")).prepare()

@@ -54,6 +54,14 @@ def arrays(rows, own):
     return own.written(own=entry())
 
 
+def test_the_folder_of_the_catalogue_may_have_any_name(rows, own):
+    own.folder /= "run[1]"
+    (own.folder / "rows").mkdir(parents=True)
+    for name, X, y in parts(rows):
+        np.save(own.folder / "rows" / f"{name}.npy", np.column_stack([X, y]))
+    assert own.written(own=entry()).prepare().n_train == N_TRAIN
+
+
 @pytest.fixture
 def tables(rows, own):
     (own.folder / "rows").mkdir()

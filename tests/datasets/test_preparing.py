@@ -11,7 +11,7 @@ import pytest
 from scipy.sparse import csr_array
 from small_table import TABLE, prepared, raw, sha256, table_entry
 
-from eigenbench.datasets import Card, InsufficientSpace, MalformedData, open_prepared
+from eigenbench.datasets import Card, InsufficientSpace, MalformedData, open_prepared, preparing
 
 OFFICIAL = {"split": {"kind": "official"}, "parts": {"train": ["train"], "test": ["test"]}}
 
@@ -104,6 +104,19 @@ def test_parts_of_different_graphs_are_refused(make):
         make_hmc(make, HMC.replace(b"B/C", b"A/B"))
 
 
+def test_parts_that_name_other_labels_are_refused(make):
+    text = "@attribute a numeric\n@attribute {} {{0,1}}\n@attribute {} {{0,1}}\n@data\n{{0 1,1 1}}\n"
+    with pytest.raises(MalformedData, match="the parts name different labels; name the same"):
+        make(
+            {"train": text.format("L1", "L2").encode(), "test": text.format("L2", "L1").encode()},
+            target="multilabel",
+            sparse=True,
+            format={"reader": "arff"},
+            **OFFICIAL,
+            expect={"rows": {"train": 1, "test": 1}, "features": 1, "classes": 2},
+        )
+
+
 NOT_FINITE = r"table\.csv, all, row 17: a NaN or infinite value"
 NO_BYTE = "not whole numbers from 0 to 255"
 
@@ -156,6 +169,20 @@ def test_no_room_leaves_nothing_half_written(make, largest_file):
     largest_file(None)
     assert list(prepared().iterdir()) == []
     assert make({"table.csv": table}, expect=expect).n_train == 1600
+
+
+def test_what_another_process_has_prepared_meanwhile_is_kept(make, monkeypatch):
+    fetch, written = preparing.fetch, []
+
+    def fetch_slowly(*arguments, **options):
+        monkeypatch.setattr(preparing, "fetch", fetch)
+        make()
+        written.append((prepared() / "card.json").stat().st_mtime_ns)
+        return fetch(*arguments, **options)
+
+    monkeypatch.setattr(preparing, "fetch", fetch_slowly)
+    make()
+    assert written == [(prepared() / "card.json").stat().st_mtime_ns]
 
 
 @pytest.mark.workflow

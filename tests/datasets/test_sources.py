@@ -5,12 +5,13 @@ import io
 import lzma
 import socket
 import tarfile
+import threading
 import zipfile
 
 import pytest
 from small_table import TABLE, catalogue_of, fetch_table, fetch_two, raw, sha256, table_entry, why_not
 
-from eigenbench.datasets import SourceWarning, fetch
+from eigenbench.datasets import DatasetUnavailable, SourceWarning, fetch
 from eigenbench.datasets.archives import pack_tar
 
 pytestmark = [pytest.mark.workflow, pytest.mark.filterwarnings("ignore::eigenbench.datasets.SourceWarning")]
@@ -65,6 +66,23 @@ def test_url_without_a_server_not_found_or_truncated(web):
     assert "ConnectionError" in closed
     assert "404" in missing
     assert "ChunkedEncodingError" in cut
+
+
+@pytest.mark.parametrize(
+    "header", [b"302 Found\r\nLocation: http://[::bad/", b"200 OK\r\nContent-Length: abc"]
+)
+def test_url_with_headers_that_cannot_be_read(header, capfd):
+    def answer():
+        connection, _ = server.accept()
+        with connection:
+            connection.recv(4096)
+            connection.sendall(b"HTTP/1.1 " + header + b"\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=answer, daemon=True).start()
+        source = {"url": f"http://127.0.0.1:{server.getsockname()[1]}/a"}
+        with pytest.raises(DatasetUnavailable, match="url http"):
+            fetch("t", catalogue=catalogue_of(t=table_entry(source)))
 
 
 def test_url_too_long_stops_early(web):

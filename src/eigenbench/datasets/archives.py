@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
+from types import SimpleNamespace
 from typing import Any, BinaryIO
 
 from eigenbench.datasets.errors import FETCH_AGAIN, DatasetError, MalformedData
@@ -47,9 +48,19 @@ def tar_members(archive: str, stream: BinaryIO, limit: int) -> Iterator[tuple[st
 
     Raises `MalformedData` for a link, a device, a name outside the folder, truncated content, or more bytes.
     """
-    left = limit
+    left, unread = limit, 2 * limit + (1 << 20)
+
+    def read(size: int) -> bytes:  # the headers of a member may announce any length
+        nonlocal unread
+        chunk = stream.read(size)
+        unread -= len(chunk)
+        if unread < 0:
+            raise MalformedData(archive, "tar headers", f"more bytes than {limit} of members need")
+        return chunk
+
+    bounded: Any = SimpleNamespace(read=read)
     try:
-        with tarfile.open(fileobj=stream, mode="r|") as tar:
+        with tarfile.open(fileobj=bounded, mode="r|") as tar:
             for member in tar:
                 check_member_name(archive, member.name)
                 if member.isdir():
@@ -61,7 +72,7 @@ def tar_members(archive: str, stream: BinaryIO, limit: int) -> Iterator[tuple[st
                 if left < 0:
                     raise MalformedData(archive, f"member {member.name!r}", f"more than {limit} bytes in all")
                 yield member.name, content.read()
-    except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
+    except (tarfile.TarError, EOFError, ValueError, OverflowError, RecursionError) as error:
         raise MalformedData(archive, "tar headers", str(error) or type(error).__name__) from error
 
 

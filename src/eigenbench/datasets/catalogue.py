@@ -151,6 +151,8 @@ class CatalogueEntry(StrictModel):
             raise ValueError(f"a {self.target} dataset can't be stratified")
         if (self.target == "regression") != (self.expect.classes == 1):
             raise ValueError("a regression has expect.classes 1, and other targets have more")
+        if getattr(self.format, "one_hot", False) and set(self.parts) != {"all"}:
+            raise ValueError("one_hot numbers the categories of one table: it needs the part all alone")
         if isinstance(self.format, PrintedFormat) and self.split.kind not in ("official", "random"):
             raise ValueError(
                 "format printed has the parts train and test: it needs an official or random split"
@@ -206,7 +208,7 @@ class Catalogue(StrictModel):
             if isinstance(entry, dict) and "of" in entry:
                 sample = Sample.model_validate(entry)
                 if not isinstance(entries.get(sample.of), dict) or "title" not in entries[sample.of]:
-                    raise ValueError(f"{name}: there is no dataset {sample.of!r} with keys of its own")
+                    raise ValueError(f"{name}: no dataset {sample.of!r} with keys of its own in this file")
                 whole[name] = sample.of_entry(entries[sample.of])
         return whole
 
@@ -239,7 +241,7 @@ def load_catalogue(path: str | Path | None = None) -> Catalogue:
     """
     path = default_catalogue_path() if path is None else Path(path)
     try:
-        return _load(path, path.stat().st_mtime_ns)
+        return _load(path.absolute(), path.stat().st_mtime_ns)
     except OSError as error:
         raise CatalogueError(f"{path}: can't read the catalogue: {error.strerror}") from error
 
@@ -253,7 +255,7 @@ def _load(path: Path, _modified_ns: int) -> Catalogue:
     if not isinstance(content, dict):
         raise CatalogueError(f"{path}: expected a mapping with the key 'datasets'")
     try:
-        context = {"folder": path.absolute().parent}
+        context = {"folder": path.parent}
         return Catalogue.model_validate({"path": str(path), **content}, context=context)
     except ValidationError as error:
         raise CatalogueError(_explain(path, error)) from None

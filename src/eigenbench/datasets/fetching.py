@@ -133,7 +133,7 @@ def _fetch_file(path: Path, raw: RawFile, staging: StagingArea, supplied: str | 
         try:
             # Before the bytes are taken, so that a change in between shows in the next comparison.
             started = _now()
-            source_sum = source.own_sum(path, None) if raw.sha256 is None else None
+            source_sum = _source_sum(source, path, None) if raw.sha256 is None else None
             found = _install(path, raw, source, staging)
         except SourceUnavailable as error:
             reasons.append(f"{source}: {error}")
@@ -157,6 +157,13 @@ def _install(path: Path, raw: RawFile, source: Source, staging: StagingArea) -> 
         if raw.sha256 is not None and sink.sha256 != raw.sha256:
             raise ChecksumMismatch(path.name, raw.sha256, sink.sha256, str(source))
         return sink.sha256
+
+
+def _source_sum(source: Source, path: Path, checked: datetime | None) -> str | None:
+    """Return the sum of what the user has there now, and of the steps that decode it if there are any."""
+    found = source.own_sum(path, checked)
+    steps = " ".join(source.decode)
+    return hashlib.sha256(f"{found} {steps}".encode()).hexdigest() if found and steps else found
 
 
 def _now() -> datetime:
@@ -238,7 +245,7 @@ def own_file_is_unchanged(path: Path, raw: RawFile, record: FileRecord) -> bool:
         return in_place
     for source in raw.sources:
         with suppress(SourceUnavailable):
-            found = source.own_sum(path, record.checked)
+            found = _source_sum(source, path, record.checked)
             return (str(source), found) == (
                 f"{record.kind} {record.source}",
                 record.source_sha256 or record.sha256,

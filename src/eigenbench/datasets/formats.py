@@ -28,11 +28,17 @@ class PlainFormat(StrictModel):
     ]
 
 
+def _one_ascii(delimiter: str) -> str:
+    if not delimiter.isascii() or delimiter in "\0\r\n":
+        raise ValueError(f"{delimiter!r} is no ASCII character that can stand between two values")
+    return delimiter
+
+
 class TableFormat(StrictModel):
     """Delimited text with labels in the first or last column; ``one_hot`` codes the others as categories."""
 
     reader: Literal["table"]
-    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
+    delimiter: Annotated[str, Field(min_length=1, max_length=1), AfterValidator(_one_ascii)] = ","
     label: Literal["first", "last"] = "last"
     one_hot: bool = False
 

@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from eigenbench.datasets.card import (
 )
 from eigenbench.datasets.catalogue import Catalogue, CatalogueEntry, Part, load_catalogue
 from eigenbench.datasets.dataset import Dataset, open_prepared
-from eigenbench.datasets.errors import MalformedData
+from eigenbench.datasets.errors import FETCH_AGAIN, MalformedData
 from eigenbench.datasets.fetching import fetch, is_current, recipe_of
 from eigenbench.datasets.partitioned import prepare_partitions, write_array
 from eigenbench.datasets.readers import RawRows, read_part
@@ -61,7 +62,8 @@ def prepare(
     >>> prepare("digits", progress=False).n_features
     64
     """
-    entry = (catalogue or load_catalogue()).entry(name)
+    catalogue = catalogue or load_catalogue()
+    entry = catalogue.entry(name)
     data = resolve_data_dir(data_dir)
     folder = prepared_folder(data, name)
     if is_current(name, data, catalogue):
@@ -72,27 +74,27 @@ def prepare(
     raw = raw_folder(data, name)
     if entry.partitioned:
         return _prepare_partitions(name, entry, raw, folder, manifest)
-    parts = {
-        part: read_part(entry, part, [raw / file for file in files]) for part, files in entry.parts.items()
-    }
-    for part, rows in parts.items():
-        _check_rows(entry, part, rows)
-    classes, targets = _encode_labels(name, entry, parts)
-    features = {part: _stored_features(entry, part, rows.features) for part, rows in parts.items()}
+    with _own_files_named(entry, catalogue.path):
+        parts = {
+            part: read_part(entry, part, [raw / file for file in files])
+            for part, files in entry.parts.items()
+        }
+        for part, rows in parts.items():
+            _check_rows(entry, part, rows)
+        classes, targets = _encode_labels(name, entry, parts)
+        features = {part: _stored_features(entry, part, rows.features) for part, rows in parts.items()}
+        groups = _groups(name, entry, parts)
     if isinstance(entry.split, FirstSplit):
         n = entry.split.n_train
         features = {"train": features["all"][:n], "test": features["all"][n:]}
         targets = {"train": targets["all"][:n], "test": targets["all"][n:]}
+    sizes = _sizes_of_parts(name, entry, targets, groups)
+    if is_current(name, data, catalogue):  # another process has prepared it meanwhile
+        return read_card(folder)
     _begin(folder)
     arrays = _write(folder, "X", features) | _write(folder, "y", targets) | _write_graph(name, folder, parts)
-    groups = _groups(name, entry, parts)
     if groups is not None:
         arrays[GROUPS] = write_array(folder / GROUPS, groups)
-    if isinstance(entry.split, RandomSplit | SampledSplit | FoldSplit):
-        train, test = draw_split(entry.split, 0, *targets.values(), groups=groups)
-        sizes = len(train), len(test)
-    else:
-        sizes = targets["train"].shape[0], targets["test"].shape[0]
     return _write_card(name, entry, folder, classes, sizes, manifest, arrays)
 
 
@@ -128,6 +130,20 @@ def load(name: str, *, data_dir: str | os.PathLike[str] | None = None, split_see
     return open_prepared(prepared_folder(resolve_data_dir(data_dir), name), split_seed=split_seed)
 
 
+@contextmanager
+def _own_files_named(entry: CatalogueEntry, catalogue: str) -> Iterator[None]:
+    """Name the user's own file by its place, with what to correct: it can't be fetched again."""
+    try:
+        yield
+    except MalformedData as error:
+        own = {name: file.sources[0] for name, file in entry.files.items() if file.sources[0].kind == "path"}
+        if not own or not str(error).endswith(FETCH_AGAIN):
+            raise
+        file = str(own.get(error.file, error.file)).removeprefix("path ")
+        remedy = f"correct the file, or its 'expect' in {catalogue}"
+        raise MalformedData(file, error.place, error.problem, remedy) from error
+
+
 def _check_rows(entry: CatalogueEntry, part: Part, rows: RawRows) -> None:
     """Raise `MalformedData` unless the counts are the catalogue's and every value is finite."""
     file = entry.parts[part][0]
@@ -142,11 +158,14 @@ def _check_rows(entry: CatalogueEntry, part: Part, rows: RawRows) -> None:
     values = rows.features.data if sparse else rows.features
     if values.dtype.kind != "f":
         return
+    if entry.dtype == "float32":
+        with np.errstate(over="ignore"):
+            values = values.astype(np.float32, copy=False)
     unusable = np.isinf(values) if entry.missing else ~np.isfinite(values)
     if unusable.any():
         place = int(np.flatnonzero(unusable)[0])
         row = int(np.sum(rows.features.indptr <= place)) - 1 if sparse else place // found[1]
-        what = "an infinite value" if entry.missing else "a NaN or infinite value"
+        what = f"{'an' if entry.missing else 'a NaN or'} infinite value as {values.dtype}"
         raise MalformedData(file, f"{part}, row {row}", f"{what}, which no method here can use")
 
 
@@ -165,7 +184,9 @@ def _encode_labels(
                 raise MalformedData(
                     name, part, f"labels of shape {matrix.shape}, expected {expected} columns"
                 )
-        names = next(iter(parts.values())).label_names
+        names, *others = (rows.label_names for rows in parts.values())
+        if any(other != names for other in others):
+            raise MalformedData(name, "labels", "the parts name different labels", "name the same in all")
         return names or tuple(str(column) for column in range(expected)), labels
     if entry.target == "regression":
         if not all(block.dtype.kind in "iuf" and np.isfinite(block).all() for block in labels.values()):
@@ -242,6 +263,21 @@ def _write_graph(name: str, folder: Path, parts: Mapping[Part, RawRows]) -> dict
     if any(other != names or graph is None or not np.array_equal(graph, edges) for other, graph in others):
         raise MalformedData(name, "labels", "the parts have different hierarchies")
     return {LABEL_EDGES: write_array(folder / LABEL_EDGES, edges)}
+
+
+def _sizes_of_parts(
+    name: str, entry: CatalogueEntry, targets: Mapping[Part, Matrix], groups: np.ndarray | None
+) -> tuple[int, int]:
+    """Return the numbers of training and test rows of a split; refuse one that leaves a part empty."""
+    split = entry.split
+    if isinstance(split, RandomSplit | SampledSplit | FoldSplit):
+        n_train, n_test = map(len, draw_split(split, 0, *targets.values(), groups=groups))
+    else:
+        n_train, n_test = targets["train"].shape[0], targets["test"].shape[0]
+    if n_train * n_test == 0 or (isinstance(split, FoldSplit) and split.n_folds > n_train + n_test):
+        problem = f"{n_train + n_test} rows leave a part of the split {split.kind!r} empty"
+        raise MalformedData(name, "split", problem, "choose another split in the catalogue")
+    return n_train, n_test
 
 
 def _groups(name: str, entry: CatalogueEntry, parts: Mapping[Part, RawRows]) -> np.ndarray | None:

@@ -129,6 +129,13 @@ def test_continuous_columns_and_labels():
     assert rows.labels.tolist() == ["up", "down"]
 
 
+def test_the_label_and_columns_beside_the_features_are_left_out():
+    header = b"id\tw\tkind\tv\nnumeric\tnumeric\tcontinuous\tc\nmeta  x=1\t\tclass\tignore\n"
+    rows = read_bytes(numbers, header + b"1\t5\t0\t7\n2\t6\t1\t8\n")
+    assert rows.features.tolist() == [[5], [6]]
+    assert rows.labels.tolist() == ["0", "1"]
+
+
 def test_words_are_counted_in_hashed_columns():
     rows = read_bytes(texts, TEXTS)
     assert rows.features.shape == (2, 50)

@@ -48,6 +48,11 @@ def test_images_that_are_stored_column_by_column_are_turned():
     assert_refused("6 pixels are not 2 x 2", partial(READ, image=(2, 2)), data)
 
 
+def test_a_variable_may_have_any_name():
+    rows = read_bytes(partial(read_mat, features="file", labels="Y"), mat(file=X, Y=Y))
+    np.testing.assert_array_equal(rows.features, X)
+
+
 def test_other_variables_are_not_touched():
     data = mat(X=X, Y=Y, other=np.array(["text", X], dtype=object))
     assert read_bytes(READ, data).labels.tolist() == [1, 2]

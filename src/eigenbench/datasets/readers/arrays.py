@@ -31,13 +31,19 @@ def read_arrays(path: Path) -> RawRows:
     features, arrays = load_arrays(path)
     y = arrays["y"]
     n = features.shape[0]
-    groups = _array(path, arrays, "groups", n).astype(np.int64) if "groups" in arrays else None
+    groups = _whole_numbers(path, _array(path, arrays, "groups", n)) if "groups" in arrays else None
+    if y.ndim > 2 or y.dtype.kind not in ("iuUf" if y.ndim == 1 else "biuf"):
+        raise MalformedData(path.name, "y", f"{y.dtype} of shape {y.shape}, not numbers, texts or 0/1 rows")
     if y.ndim == 1:
-        if y.dtype.kind not in "iuUf":
-            raise MalformedData(path.name, "y", f"labels of type {y.dtype}, not numbers or texts")
         return RawRows(features, y, groups=groups)
     names = tuple(map(str, arrays["label_names"])) if "label_names" in arrays else None
     return RawRows(features, indicator(path, y), label_names=names, groups=groups)
+
+
+def _whole_numbers(path: Path, groups: np.ndarray) -> np.ndarray:
+    if groups.ndim == 1 and groups.dtype.kind in "iuf" and not (groups % 1).any():  # NaN is true
+        return groups.astype(np.int64)
+    raise MalformedData(path.name, "groups", f"{groups.dtype} of shape {groups.shape}, not whole numbers")
 
 
 def load_arrays(path: Path) -> tuple[Matrix, dict[str, np.ndarray]]:
@@ -83,6 +89,8 @@ def _features(arrays: Mapping[str, np.ndarray]) -> Matrix:
             raise ValueError(f"X_shape is {lengths}: more rows or columns than 32 bits can number")
         if data.dtype.kind not in "fiub":
             raise ValueError(f"X_data is of type {data.dtype}, not numbers")
+        if {indices.dtype.kind, indptr.dtype.kind} - set("iu"):
+            raise ValueError(f"X_indices is {indices.dtype} and X_indptr {indptr.dtype}, not whole numbers")
         matrix = csr_array((data, indices, indptr), shape=lengths)
         matrix.check_format(full_check=True)
         return matrix

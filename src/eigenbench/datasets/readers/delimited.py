@@ -127,7 +127,13 @@ def read_orange_table(path: Path, *, label: str, text: str | None, n_features: i
     labels = np.array([row[names.index(label)].strip() for row in rows.values()])
     if text is not None:
         return RawRows(_word_counts([row[names.index(text)] for row in rows.values()], n_features), labels)
-    columns = [place for place, kind in enumerate(types) if kind in ("continuous", "c")]
+    beside = {"class", "c", "meta", "m", "ignore", "i", "weight", "w"}
+    roles = [set(field.split()) for field in (lines[2] + "\t" * len(names)).split("\t")]
+    columns = [
+        place
+        for place, kind in enumerate(types)
+        if kind in ("continuous", "c", "numeric") and names[place] != label and not roles[place] & beside
+    ]
     features = np.empty((len(rows), len(columns)), dtype=np.float32)
     for place, (number, row) in enumerate(rows.items()):
         try:

@@ -17,7 +17,7 @@ _READ = """
 import sys, numpy, scipy.io
 path, *names = sys.argv[1:]
 found = scipy.io.loadmat(path, variable_names=names)
-numpy.savez(sys.stdout.buffer, **{name: found[name] for name in names if name in found})
+numpy.savez(sys.stdout.buffer, **{"_" + name: found[name] for name in names if name in found})
 """
 
 
@@ -43,7 +43,7 @@ def read_mat(path: Path, *, features: str, labels: str, image: tuple[int, int] |
 def _variables(path: Path, names: tuple[str, str]) -> list[np.ndarray]:
     """Return the variables of these names, each a real numeric matrix."""
     reader = subprocess.run(
-        [sys.executable, "-c", _READ, str(path), *names], capture_output=True, check=False
+        [sys.executable, "-P", "-c", _READ, str(path), *names], capture_output=True, check=False
     )
     if reader.returncode != 0:
         said = reader.stderr.decode(errors="replace").strip().splitlines() or ["SciPy's parser broke off"]
@@ -51,10 +51,10 @@ def _variables(path: Path, names: tuple[str, str]) -> list[np.ndarray]:
     found = []
     with np.load(io.BytesIO(reader.stdout), allow_pickle=False) as file:
         for name in names:
-            if name not in file.files:
+            if f"_{name}" not in file.files:
                 raise MalformedData(path.name, name, "no such variable")
             try:
-                matrix = file[name]
+                matrix = file[f"_{name}"]
             except ValueError as error:  # of objects: cells, structures and sparse matrices
                 raise MalformedData(path.name, name, "not a real numeric matrix") from error
             if matrix.ndim != 2 or matrix.dtype.kind not in "iuf":

@@ -6,6 +6,7 @@ import os
 import tarfile
 from collections.abc import Mapping
 from datetime import datetime
+from glob import escape
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Annotated, BinaryIO, ClassVar
@@ -160,7 +161,8 @@ class PartitionsSource(Source):
     @field_validator("partitions")
     @classmethod
     def _beside_the_catalogue(cls, pattern: str, info: ValidationInfo) -> str:
-        return pattern if "://" in pattern else str((info.context or {}).get("folder", Path()) / pattern)
+        folder = Path(escape(str((info.context or {}).get("folder", Path()))))
+        return pattern if "://" in pattern else str(folder / pattern)
 
     def obtain(self, staging: StagingArea, limit: int) -> Path:
         """Write the list of the partitions and return its path."""

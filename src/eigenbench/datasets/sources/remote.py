@@ -90,7 +90,7 @@ def transfer(url: str, staging: StagingArea, path: Path, limit: int) -> Path:
     try:
         with atomic_writer(path, limit) as sink:
             fetch(url, sink, None)
-    except requests.RequestException as error:
+    except (requests.RequestException, ValueError) as error:
         raise SourceUnavailable(f"{type(error).__name__}: {error}") from error
     return path
 
@@ -208,7 +208,7 @@ def index_urls() -> list[str]:
     """Return the addresses of the package indexes that pip is set up to use; without any, its default one."""
     from pypi_simple import PYPI_SIMPLE_ENDPOINT
 
-    command = [sys.executable, "-m", "pip", "config", "list"]
+    command = [sys.executable, "-P", "-m", "pip", "config", "list"]
     listing = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False).stdout
     entries = [line.partition("=") for line in listing.splitlines()]
     settings: dict[str, str] = {}
