@@ -57,7 +57,7 @@ class Summary:
             "metric": self.style.heading,
             "status": self.runs.seeds_note() or "ok" if self.runs.finished else self.runs.state,
             "interval": self.style.interval(found.low, found.high) or None if found else None,
-            "verdict": (number.outcome or number.verdict.partition(":")[0].partition(" (")[0]) if number else None,
+            "verdict": number.verdict.split(":")[0].split(" (")[0] if number else None,
             "tie_group": {True: "best", False: "behind"}.get(self.place["tied"]),
             "compared_over": self.place["compared_over"],
             "published_in": number.number.source if number else None,
