@@ -108,6 +108,8 @@ def test_without_predictions_a_method_of_one_seed_costs_the_others_no_test(five,
     store("random", 0, n_wrong)
     board = leaderboard(plan_of(five), "digits", store.records)[:3]
     assert [None if pd.isna(one) else one for one in board["tied"]] == tied
+    reasons = {bool(one) for one in board["refusal"][board["tied"].isna() & (board["difference"] != 0)]}
+    assert reasons == {True}, "a missing test has a reason"
     assert board["difference"].tolist() == pytest.approx(list(board["mean"] - board["mean"].iloc[0]))
 
 

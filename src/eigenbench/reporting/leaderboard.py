@@ -49,6 +49,7 @@ _FURTHER = ("train_rows", "classes", "search_seconds")
 COLUMNS = (*_IDENTITY, *_ESTIMATE, *_COMPARED, *_QUALITY, *_COSTS, *_COMPLETENESS, *_FURTHER)
 
 _ONE_TEST_SET = "No test: without stored predictions, one test set gives no variance over its rows."
+_ALONE = "No test: it lacks seeds or splits that the others have."
 
 #: Where a group stands among the others.
 STANDINGS = ("rank", *_COMPARED)
@@ -105,7 +106,12 @@ def standings(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> pd.Dat
     table = table.reindex([group.label for group in groups]).reset_index(drop=True)
     incomplete = pd.Series([bool(group.records) for group in groups], dtype=bool) & table["rank"].isna()
     table["tied"] = table["tied"].astype("boolean").mask(incomplete, False)
-    return table.fillna({"refusal": ""})[list(STANDINGS)]
+    table = table.fillna({"refusal": ""})
+    alone = (
+        table["rank"].notna() & table["tied"].isna() & (table["difference"] != 0) & (table["refusal"] == "")
+    )
+    table.loc[alone, "refusal"] = _ALONE
+    return table[list(STANDINGS)]
 
 
 def compare_groups(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> MethodDifferences:
@@ -243,11 +249,9 @@ def check_notes(board: pd.DataFrame) -> list[str]:
 
 def comparison_notes(board: pd.DataFrame) -> list[str]:
     """Explain what the tie marks of a leaderboard rest on, and what would settle the open comparisons."""
-    refusals = [text for text in board["refusal"].fillna("") if text]
-    if refusals:
-        return [refusals[0]]
-    if not (board["p_value"].notna()).any():
-        return []
+    refused = board[board["refusal"].fillna("") != ""]
+    if not board["p_value"].notna().any():
+        return refused["refusal"].iloc[:1].tolist()
     style = metric_style(str(board["metric"].iloc[0]))
     unit = " points" if style.unit == "%" else f" in {style.label}"
     found = f"{style.measured(float(board['detectable'].median()))}{unit}"
@@ -263,7 +267,7 @@ def comparison_notes(board: pd.DataFrame) -> list[str]:
             f"About {line['n_to_settle']} {kind} would settle {ranked_label(line)} against the best, "
             "if the difference is as large as it seems."
         )
-    return notes
+    return notes + [f"{ranked_label(line)}: {line['refusal']}" for line in refused.to_dict("records")]
 
 
 def leaderboard_csv(boards: Sequence[pd.DataFrame]) -> str:
