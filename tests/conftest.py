@@ -36,12 +36,6 @@ LONG = ("cluster", "workflow", "test_contract.py")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return one for each core, two where tests of clusters and servers, which wait much, are selected."""
-    each = 1 if "not workflow" in config.option.markexpr else 2
-    return each * (os.cpu_count() or 1)
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin the long files first: one that is begun last runs while all other processes are idle."""
     items.sort(
