@@ -87,9 +87,8 @@ def compare_methods(
     ``runs`` are by method and seed; on one test set methods may have different seeds. ``test_rows`` are the
     numbers in the dataset of the test rows by seed, where each seed draws a split; None for one test set.
     Splits that all test the same rows are one test set. There is no test where the method with the best mean
-    lacks a split. ``groups`` are those of the test rows by seed, where
-    rows of a group are alike. Raises a ValueError if row
-    numbers or groups do not fit the runs, or a value is not finite.
+    lacks a split. ``groups`` are those of the test rows by seed, where rows of a group are alike. Raises a
+    ValueError if row numbers or groups do not fit the runs, or a value is not finite.
 
     Notes
     -----

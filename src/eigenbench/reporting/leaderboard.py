@@ -50,6 +50,7 @@ COLUMNS = (*_IDENTITY, *_ESTIMATE, *_COMPARED, *_QUALITY, *_COSTS, *_COMPLETENES
 
 _ONE_TEST_SET = "No test: without stored predictions, one test set gives no variance over its rows."
 _ALONE = "No test: it lacks seeds or splits that the others have."
+_NO_SPREAD = "No test: its differences from the best do not vary."
 
 #: Where a group stands among the others.
 STANDINGS = ("rank", *_COMPARED)
@@ -107,10 +108,11 @@ def standings(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> pd.Dat
     incomplete = pd.Series([bool(group.records) for group in groups], dtype=bool) & table["rank"].isna()
     table["tied"] = table["tied"].astype("boolean").mask(incomplete, False)
     table = table.fillna({"refusal": ""})
-    alone = (
-        table["rank"].notna() & table["tied"].isna() & (table["difference"] != 0) & (table["refusal"] == "")
-    )
-    table.loc[alone, "refusal"] = _ALONE
+    ranked = table["rank"].notna()
+    untested = ranked & table["tied"].isna() & (table["difference"] != 0) & (table["refusal"] == "")
+    seeds = pd.Series([frozenset(record.seed for record in group.finished) for group in groups], dtype=object)
+    lacks_some = seeds != frozenset().union(*seeds[ranked])
+    table.loc[untested, "refusal"] = lacks_some.map({True: _ALONE, False: _NO_SPREAD})
     return table[list(STANDINGS)]
 
 
