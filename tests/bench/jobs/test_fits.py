@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -168,13 +167,6 @@ def test_the_first_declared_candidate_wins_a_tie():
     candidates = [{"score": score, "reason": None} for score in (None, 3.0, 1.0, 1.0, 3.0)]
     assert select(candidates, higher_is_better=False) == 2
     assert select(candidates, higher_is_better=True) == 1
-
-
-def test_a_run_over_its_time_limit_is_a_failed_record(jobs, monkeypatch):
-    monkeypatch.setattr(train, "fit_classifier", lambda *args: time.sleep(600))
-    record = jobs.run(plan_of(methods={"m": {}}, time_limit=0.5))[CLASSIFIER]
-    assert (record.status, record.failure.stage, record.failure.type) == ("failed", "train", "TimeLimit")
-    assert "0.5 s" in record.failure.message
 
 
 def test_a_dataset_that_is_not_there_makes_the_runs_not_run(jobs):

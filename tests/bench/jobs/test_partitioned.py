@@ -90,8 +90,10 @@ def planned(catalogue, dataset, methods=METHODS, classifiers=CLASSIFIERS, **chan
 def test_partitions_give_what_rows_in_memory_give(data, method, tmp_path):
     folder, catalogue = data
     jobs = Jobs(folder, tmp_path)
-    whole = jobs.run(planned(catalogue, "whole")[method])
-    cut = jobs.run(planned(catalogue, "cut")[method])
+    # Features reach all classifiers by the same way: two methods are enough for the others.
+    classifiers = CLASSIFIERS if method in ("raw", "deep") else ["CalibratedLeastSquares"]
+    whole = jobs.run(planned(catalogue, "whole", classifiers=classifiers)[method])
+    cut = jobs.run(planned(catalogue, "cut", classifiers=classifiers)[method])
     for classifier, record in cut.items():
         assert record.status == "ok", record.failure
         expected = whole[classifier]

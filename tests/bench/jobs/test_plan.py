@@ -13,7 +13,6 @@ from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.jobs.shared_jobs import job_code, shared_jobs
 from eigenbench.bench.jobs.workflow import Workflow
 from eigenbench.bench.suites.parts import SuiteError
-from eigenbench.bench.suites.suite import Suite
 from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.datasets.catalogue import default_catalogue_path, load_catalogue
 
@@ -303,4 +302,3 @@ def test_the_targets_are_the_configured_suites_each_suite_those_of_papers_and_al
 def test_the_seeds_of_a_method_win_over_those_of_the_experiment():
     methods = methods_of(suite_of(methods={"a": {"seeds": [5]}, "b": {}}, seeds=[0, 1]))
     assert {name: method.seeds for name, method in methods.items()} == {"a": (5,), "b": (0, 1)}
-    assert isinstance(suite_of(), Suite)

@@ -85,10 +85,9 @@ def test_equal_seeds_give_equal_results_and_other_seeds_other_ones(jobs, kind):
     assert first.key != other.key
 
 
-@pytest.mark.parametrize("dataset", ["mnist", "digits"])
-def test_runs_that_draw_nothing_are_marked_and_have_keys_of_their_own_all_the_same(jobs, dataset):
-    method = plan_of(dataset=dataset, seeds=[0, 1], methods={"m": {"steps": [{"GEM": {"top": 1}}]}})
+def test_runs_that_draw_nothing_are_marked_and_have_keys_of_their_own_all_the_same(jobs):
+    method = plan_of(dataset="mnist", seeds=[0, 1], methods={"m": {"steps": [{"GEM": {"top": 1}}]}})
     records = [jobs.run(method, seed)[CLASSIFIER] for seed in (0, 1)]
-    assert [record.deterministic for record in records] == [dataset == "mnist"] * 2
-    assert (records[0].metrics == records[1].metrics) == (dataset == "mnist")
+    assert [record.deterministic for record in records] == [True, True]
+    assert records[0].metrics == records[1].metrics
     assert len({run.key for run in method.runs}) == 2

@@ -34,6 +34,11 @@ def test_what_a_fit_returns_is_reported_also_where_it_is_longer_than_a_pipe_hold
     assert len(report["values"]) == 500_000
 
 
+def test_the_rate_of_matrix_products_is_measured_once(tmp_path):
+    supervisor = Supervisor(1, tmp_path / "job.log", last_attempt=True)
+    assert 0.1 < supervisor.gemm_gflops == supervisor.gemm_gflops
+
+
 def raising(error, wrap=None):
     """A fit that raises an error as it is, from another one, or while another one is handled."""
 
