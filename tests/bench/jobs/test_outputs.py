@@ -159,8 +159,11 @@ def edit(path):
     path.write_text(content.replace(error, "0.0001"))
 
 
-@pytest.mark.parametrize(("name", "damage"), [(f"{RUN}/record.json", edit), (f"{RUN}/model.skops", cut)])
+@pytest.mark.parametrize(
+    ("name", "damage"), [("record.json", edit), ("model.skops", cut), ("predictions.npz", cut)]
+)
 def test_a_damaged_run_is_planned_set_aside_and_what_takes_its_place_says_so(root, name, damage):
+    name = f"{RUN}/{name}"
     damage(root / "results" / name)
     before = contents(root)
     bench, found = planned(root)

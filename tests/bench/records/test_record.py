@@ -159,6 +159,18 @@ def test_files_that_are_intact_or_not_used_are_no_obstacle(beside):
         read_sealed(beside)
 
 
+def test_a_file_that_was_altered_is_named_and_set_aside(beside):
+    model = beside.with_name("model.skops")
+    model.write_bytes(model.read_bytes()[::-1])
+    with pytest.raises(DamagedFileError, match=r"model\.skops: not as its record says; set aside"):
+        read_record_and_files(beside, "model.skops")
+    beside.write_bytes(beside.read_bytes().replace(b"0.25", b"0.24"))
+    with pytest.raises(DamagedFileError, match=r"record\.json: changed after it was written; set aside"):
+        read_sealed(beside)
+    names = {path.name for path in beside.parent.iterdir()}
+    assert names == {"predictions.npz", "model.skops.refused", "record.json.refused"}
+
+
 def test_texts_of_a_record_have_no_invisible_characters(tmp_path):
     """An exception, a class name or a key can hold what moves a terminal's cursor or turns text around."""
     failure = {
