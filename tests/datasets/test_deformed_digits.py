@@ -35,7 +35,7 @@ LABELS = np.arange(20)
 LONG = stream(DIGITS, LABELS, n=400)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(n=st.integers(1, 400), block=st.integers(1, 500))
 def test_neither_the_block_size_nor_the_length_changes_the_examples(n, block):
     blocks = list(deformed_digits(DIGITS, LABELS, n=n, block=block))

@@ -68,7 +68,7 @@ def test_the_seed_and_not_the_number_of_threads_determines_the_rows(small):
     assert (variant(seed=1).make()[0] != small[0]).nnz > 0
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data(), n_features=st.integers(8, 60), n_rows=st.integers(1, 30))
 def test_any_possible_sizes_can_be_made(data, n_features, n_rows):
     rank = data.draw(st.integers(1, n_features // 2))
@@ -91,7 +91,7 @@ def test_any_possible_sizes_can_be_made(data, n_features, n_rows):
     assert recipe.topic_weights @ recipe.label_factor.sum(axis=1) == pytest.approx(recipe.labels_per_row)
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(n_rows=st.integers(1, 8999))
 def test_rows_do_not_depend_on_how_many_there_are(small, n_rows):
     assert_same(variant(n_rows=n_rows).make(), [matrix[:n_rows] for matrix in small])

@@ -63,7 +63,7 @@ def test_labels_groups_and_marks_can_be_read():
         assert set(words) <= set(texts)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     height=st.integers(1, 6),
     width=st.integers(1, 6),

@@ -24,7 +24,7 @@ def mat(compressed=False, **variables):
     return content.getvalue()
 
 
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=5)
 @given(
     hnp.arrays(
         st.sampled_from([np.float64, np.float32, np.uint8, np.int16]),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -74,7 +74,6 @@ def test_held_out_rows_do_not_enter_the_loss(digits):
     assert_allclose(model.loss_curve_[0], np.log(10))
 
 
-@settings(deadline=None)
 @given(st.integers(1, 200), st.integers(1, 8), st.floats(0.01, 0.9), st.integers(0, 99))
 def test_held_out_rows_are_stratified(n, n_classes, fraction, seed):
     rng = np.random.RandomState(seed)

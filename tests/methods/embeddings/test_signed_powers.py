@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
@@ -22,7 +22,6 @@ def formula(Z, powers, offset):
     return np.hstack(columns)
 
 
-@settings(deadline=None)
 @given(
     arrays(np.float64, (5, 3), elements=st.floats(-100, 100, allow_subnormal=False)),
     POWERS,

@@ -1,7 +1,7 @@
 """Row blocks cover the rows, stay in their budget and repeat exactly."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
@@ -11,7 +11,6 @@ from eigenbench import RandomDirections
 from eigenbench.methods.linalg.row_blocks import FeatureBlocks, row_slices
 
 
-@settings(deadline=None)
 @given(st.integers(0, 300), st.integers(1, 5000), st.integers(1, 10**6))
 def test_slices_cover_all_rows_within_the_budget(n, bytes_per_row, budget):
     slices = row_slices(n, bytes_per_row, budget)

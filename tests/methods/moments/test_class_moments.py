@@ -33,7 +33,6 @@ def assert_equal(a, b):
         assert_array_equal(getattr(a, name), getattr(b, name))
 
 
-@settings(deadline=None)
 @given(labelled_rows())
 def test_equals_the_definition(data):
     X, y = data
@@ -51,7 +50,6 @@ def test_equals_the_definition(data):
     assert_array_equal(moments.total(), X.T.astype(float) @ X)
 
 
-@settings(deadline=None)
 @given(labelled_rows(), st.integers(0, 40), st.integers(0, 40))
 def test_shards_merge_to_one_pass_in_any_order(data, cut1, cut2):
     X, y = data
@@ -102,7 +100,7 @@ def test_merging_different_widths_is_refused():
         ClassMoments().update(np.ones((2, 2)), [0, 1]) + ClassMoments().update(np.ones((2, 3)), [0, 1])
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(labelled_rows())
 def test_files_round_trip(tmp_path_factory, data):
     X, y = data

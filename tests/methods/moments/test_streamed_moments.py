@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -99,7 +99,6 @@ def test_pooled_moments_are_not_enough_to_compare_classes(rows):
         GEM(top=1).fit_moments(PooledMoments.of(*rows))
 
 
-@settings(deadline=None)
 @given(st.integers(1, 40), st.integers(1, 4), st.integers(0, 1000))
 def test_groups_have_every_problem_once_and_few_classes(n_problems, r, seed):
     rng = np.random.RandomState(seed)

@@ -24,7 +24,6 @@ from eigenbench.methods.embeddings.discriminants.pairs import (
 SELECTIONS = ("all", "hypercube", "uniform", "stratified")
 
 
-@settings(deadline=None)
 @given(st.sampled_from(SELECTIONS), st.integers(2, 40), st.integers(0, 1000))
 def test_pairs_are_different_ordered_and_of_two_classes(how, k, seed):
     pairs = select_pairs(how, k, None, np.random.RandomState(seed))
@@ -35,7 +34,6 @@ def test_pairs_are_different_ordered_and_of_two_classes(how, k, seed):
     assert pairs.max() < k
 
 
-@settings(deadline=None)
 @given(st.integers(2, 40), st.integers(0, 1000))
 def test_random_selections_have_the_budget_of_the_hypercube(k, seed):
     sizes = {how: len(select_pairs(how, k, None, np.random.RandomState(seed))) for how in SELECTIONS}
@@ -43,7 +41,6 @@ def test_random_selections_have_the_budget_of_the_hypercube(k, seed):
     assert sizes["all"] == len(all_pairs(k)) == k * (k - 1)
 
 
-@settings(deadline=None)
 @given(st.integers(2, 64), st.integers(0, 1000))
 def test_hypercube_neighbours_come_in_both_orders(k, seed):
     pairs = {tuple(pair) for pair in hypercube_pairs(k, np.random.RandomState(seed)).tolist()}
@@ -56,7 +53,6 @@ def test_a_full_hypercube_joins_every_class_to_one_neighbour_per_dimension():
     assert np.all(np.bincount(pairs[:, 0]) == 4)
 
 
-@settings(deadline=None)
 @given(st.integers(2, 30), st.integers(1, 200), st.integers(0, 1000))
 def test_stratified_pairs_use_classes_equally_on_both_sides(k, budget, seed):
     pairs = stratified_pairs(k, min(budget, k * (k - 1)), np.random.RandomState(seed))
@@ -70,7 +66,6 @@ def test_the_budget_is_capped_at_all_pairs(how):
     assert len(select_pairs(how, 4, 1000, np.random.RandomState(0))) == 12
 
 
-@settings(deadline=None)
 @given(st.integers(2, 30), st.integers(1, 200), st.integers(0, 1000))
 def test_nearest_pairs_go_round_by_round_from_near_to_far(k, budget, seed):
     budget = min(budget, k * (k - 1))
@@ -116,7 +111,7 @@ def test_distances_are_those_of_the_means_in_the_metric_of_the_second_moment(mon
         nearest_classes(ClassMoments.of(np.column_stack([X, X[:, 0]]), y), 0.0, 3)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(2, 20))
 def test_the_size_of_a_hypercube_is_the_mean_over_its_placements(k):
     sizes = [len(hypercube_pairs(k, np.random.RandomState(seed))) for seed in range(200)]
