@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.svm import LinearSVC
@@ -19,6 +18,7 @@ from eigenbench.bench.components import (
 )
 from eigenbench.bench.registry import COMPONENTS
 from eigenbench.bench.suites.steps import as_step
+from eigenbench.datasets.plain_yaml import read_yaml
 from eigenbench.methods.classifiers.streamed import StreamedClassifier
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -97,7 +97,7 @@ def deterministic_steps_of_suites():
     suites = Path(__file__).parents[2] / "config" / "suites"
     found = {}
     for path in suites.glob("*.yaml"):
-        for name, given in steps_of(yaml.safe_load(path.read_text(encoding="utf-8"))):
+        for name, given in steps_of(read_yaml(path)):
             params = given | {key: min(given[key], 3) for key in ("top",) if key in given}
             params |= {"n_components": 3} if "n_components" in given else {}
             params = {

@@ -21,3 +21,10 @@ def all_digits():
     """All rows of the digits, in [0, 1], and their labels."""
     X, y = load_digits(return_X_y=True)
     return X / 16, y
+
+
+@pytest.fixture(scope="session")
+def digits(all_digits):
+    """Training and test rows of the digits, and the labels of each."""
+    X, y = all_digits
+    return X[:1200], y[:1200], X[1200:], y[1200:]

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.testing import assert_allclose, assert_array_equal
@@ -164,12 +164,6 @@ def test_calibration_finds_the_map_that_made_the_labels():
     )
 
 
-def test_calibration_of_extreme_scores_is_finite():
-    logs = ScoreCalibration(0.01, 2.0).logits(np.array([[1e6, -1e6, 0.0], [-40.0, -41.0, -42.0]]))
-    assert np.isfinite(logs).all()
-    assert logs.argmax(axis=1).tolist() == [0, 0]
-
-
 @pytest.mark.parametrize("y", [[0, 1], [0, 1, 1], [0, 1, 2, 0]])
 def test_a_few_rows_are_enough(y):
     model = CalibratedLeastSquares().fit(np.eye(len(y)), y)
@@ -185,7 +179,6 @@ def test_the_temperature_of_logits_that_are_too_large():
     assert fit_temperature(3 * logits, codes) == pytest.approx(3, rel=0.1)
 
 
-@settings(deadline=None)
 @given(ROWS)
 def test_projected_rows_are_the_nearest_probabilities(scores):
     projected = project_rows_to_simplex(scores.copy())

@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from eigenbench import GEM, ContractedGEM, NeighborhoodGEM, SignedPowers, SubclassGEM
-from eigenbench.methods.embeddings.discriminants.detector_embedding import MOST_DETECTORS
 
 
 @pytest.fixture(scope="module")
@@ -105,12 +104,6 @@ def test_the_memory_of_a_wide_target_is_bounded(monkeypatch):
     with pytest.warns(UserWarning, match="takes the first 3 of 8 principal axes"):
         assert ContractedGEM().fit(X, Y).contractions_.shape == (3, 8)
     assert ContractedGEM(n_contractions=6).fit(X, Y).contractions_.shape == (6, 8)
-
-
-def test_mnist_keeps_twelve_of_each_pair():
-    assert GEM()._numbers(90, 784) == (12, None)
-    with pytest.warns(UserWarning, match="1,920 detectors instead of 11,880"):
-        assert GEM()._numbers(990, 784) == (2, MOST_DETECTORS)
 
 
 def test_a_number_of_features_is_six_times_that_of_detectors(letters):
