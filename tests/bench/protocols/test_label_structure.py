@@ -66,11 +66,6 @@ def test_an_embedding_in_the_order_of_the_families():
     assert (outcome.dimension, outcome.curves) == (2, {})
 
 
-def test_an_embedding_that_parts_the_families():
-    places = np.tile(np.arange(FAMILY), N_FAMILIES) * 10.0 + np.repeat(np.arange(N_FAMILIES), FAMILY)
-    assert measure(trial(Given(places))).metrics["sibling_fraction"] == 0
-
-
 def test_labels_that_occur_together_are_near_and_the_spectrum_is_that_of_the_covariance():
     given = trial(PLST(5, random_state=0))
     outcome = measure(given)

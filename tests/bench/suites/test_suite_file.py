@@ -93,7 +93,6 @@ def test_the_suite_of_these_tests_is_valid_and_has_the_name_of_its_file(tmp_path
         ("title:", "seeds: [1]\ntitle:", "seeds", "the key 'seeds' does not belong here"),
         ("{GEM:", "{GEMM:", "main.methods.gem.steps.0", "Did you mean 'GEM'?"),
         ("dataset: digits", "dataset: digit", "main.dataset", "'digit'. Did you mean 'digits'?"),
-        ("seeds:", "seed:", "main.seed", "Did you mean 'seeds'?"),
         ("method: gem, metric", "metric", "main.published.0", "either 'method'"),
         ("test_error\n", "test_eror\n", "main.headline", "'test_eror'. Did you mean 'test_error'?"),
         ("_at_16\n", "_at_17\n", "kernel.headline", "Did you mean 'kernel_mse_at_16'?"),
@@ -112,9 +111,7 @@ def test_the_suite_of_these_tests_is_valid_and_has_the_name_of_its_file(tmp_path
         ("degree: 3", "degree: .inf", "kernel.settings.degree", "inf is not a finite number"),
         ("degree: 3", "degre: 3", "kernel.settings.degre", "unknown key 'degre'. Did you mean 'degree'?"),
         ("sizes: [8, 16]", "sizes: []", "kernel.settings.sizes", "at least 1 item"),
-        ("gamma: 0.1", "gamma: -.inf", "main.methods.gem.steps.0.GEM.gamma", "-inf is not a finite number"),
         ("gamma: 0.1", f"gamma: {10**30}", "main.methods.gem.steps.0.GEM.gamma", "100 bits is too large"),
-        ("A test", '"A \\0 test"', "title", "characters that are not text"),
         ("A test", '"A \\u202Etest"', "title", "characters that are not text"),
         ("[0.1, 1.0]", "[]", "main.methods.gem.grid.gem__gamma", "at least 1 item"),
         ("{ridge: [1.0]}", "{ridge: []}", "main.classifiers.ridge.grid.ridge", "at least 1 item"),
@@ -132,7 +129,6 @@ def test_the_suite_of_these_tests_is_valid_and_has_the_name_of_its_file(tmp_path
         ("kernel:", "tracked.0a1b2c3d.json:", "experiments", "is the name of a file of results"),
         ("plain:", "Seed-7:", "main.methods", "'Seed-7' is the name of a folder of results"),
         ("plain: {steps: []}", "gemm:", "main: unknown recipe 'gemm'", "Did you mean 'gem'?"),
-        ("title: A", "deviations: [{paper: a, here: b}]\ntitle: A", "deviations.0.why", "required"),
         (
             "title: A",
             "deviations: [{paper: a, here: '', why: c}]\ntitle: A",
@@ -141,7 +137,6 @@ def test_the_suite_of_these_tests_is_valid_and_has_the_name_of_its_file(tmp_path
         ),
         ("plain:", "GEM:", "main.methods", "'gem' and 'GEM' are the same folder"),
         ("kernel:", "Main:", "experiments", "'main' and 'Main' are the same folder"),
-        ("    seeds:", "    shards: 3\n    seeds:", "main.shards", "unknown key 'shards'"),
         ("    seeds:", "    time_limit: 0\n    seeds:", "main.time_limit", "greater than 0"),
         ("    seeds:", "    validation: {n_points: 24}\n    seeds:", "main", "fewer points than"),
         (
@@ -170,7 +165,6 @@ def test_a_wrong_value_names_its_place(tmp_path, old, new, place, words):
     [
         ("gamma: 0.1", "gama: 0.1", "main.methods.gem", "GEM has no parameter 'gama'. Did you mean 'gamma'?"),
         ("gem__gamma", "gen__gamma", "main.methods.gem.grid", "names no step. Did you mean 'gem'?"),
-        ("gamma: 0.1", "gamma: '1e-3'", "main.methods.gem", "'gamma' parameter of GEM must be a float"),
         ("gamma: 0.1", "gamma: '1e-3'", "main.methods.gem", "Got '1e-3' instead. Write 1e-3 without quotes."),
         ("gamma: 0.1", "top: 1_000", "main.methods.gem", "Write 1000 without quotes."),
         ("gamma: 0.1", "top: None", "main.methods.gem", "Write null, without quotes."),
