@@ -54,9 +54,11 @@ def test_show_tells_what_protocols_measured(tmp_path):
 @pytest.mark.parametrize("command", [("eigenbench.cli", "run"), snakemake_command()[2:]])
 def test_the_workflow_runs_where_the_home_folder_cannot_be_written(tmp_path, command):
     (tmp_path / "home").write_text("no folder")
+    (tmp_path / "tiny.yaml").write_text(SUITE)
     environment = {**os.environ, "HOME": str(tmp_path / "home")}
     environment.pop("XDG_CACHE_HOME", None)
-    done = run("--list-rules", command=command, cwd=tmp_path, env=environment)
+    settings = ["--config", f"suites_dir={tmp_path}", "suites=[tiny]"]
+    done = run("--list-rules", *settings, command=command, cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr
     assert "home/.cache cannot be written: Snakemake's cache is .snakemake/cache" in done.stderr
     assert "prepare" in done.stdout

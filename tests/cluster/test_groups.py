@@ -69,19 +69,15 @@ def test_small_datasets_are_prepared_by_eight(plan):
     assert "prepare emnist" in alone
 
 
-def test_each_large_run_is_a_job_of_its_own(plan):
-    steps = [{"GEM": {"top": 300}}, "SignedPowers"]
-    groups, alone = plan(methods={"gem": {"steps": steps}}, classifiers=CLASSIFIERS, seeds=[0, 1])
+def test_large_runs_and_measurements_of_time_are_jobs_of_their_own(plan):
+    methods = {"gem": {"steps": [{"GEM": {"top": 300}}, "SignedPowers"]}}
+    large = {"dataset": "digits", "methods": methods, "classifiers": CLASSIFIERS, "seeds": [0, 1]}
+    speed = {"dataset": "digits", "methods": random_methods(5), "protocol": "map_speed"}
+    groups, alone = plan({"large": large, "speed": speed})
     assert groups == [["prepare digits"]]
-    trained = {f"train test/main/gem, {name}, seed {seed}" for name in CLASSIFIERS for seed in (0, 1)}
+    trained = {f"train test/large/gem, {name}, seed {seed}" for name in CLASSIFIERS for seed in (0, 1)}
     assert {message for message in alone if message.startswith("train")} == trained
-
-
-def test_measurements_of_time_are_never_beside_other_work(plan):
-    methods = random_methods(5)
-    groups, alone = plan(methods=methods, protocol="map_speed")
-    assert groups == [["prepare digits"]]
-    assert sum(message.startswith("measure test/main/") for message in alone) == 5
+    assert sum(message.startswith("measure test/speed/") for message in alone) == 5
 
 
 @pytest.mark.slow

@@ -152,13 +152,6 @@ def test_looking_at_a_new_database_writes_nothing(postgres, results):
     assert sqlalchemy.inspect(sqlalchemy.create_engine(uri)).get_table_names() == []
 
 
-def test_an_absent_postgresql_is_one_clear_error(postgres, results):
-    uri = postgres().replace("/mlflow", "/absent").replace("lab@", "lab:secret@")
-    with pytest.raises(TrackingError, match="does not exist") as raised:
-        results.bring([results.record()], uri)
-    assert "secret" not in str(raised.value)
-
-
 def test_a_missing_driver_names_the_extra(results, monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg2", None)
     with pytest.raises(TrackingError, match=r"eigenbench\[postgres\]"):
