@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 from eigenbench import DoublyStochasticLogistic, GeometricMeanEnsemble
 from eigenbench.bench.components import MissingExtraError
@@ -105,10 +105,13 @@ def expected_failures(estimator):
     return failures
 
 
+ALL = [*registered(), *UNREGISTERED]
+
+
 @pytest.mark.contract
-@parametrize_with_checks([*registered(), *UNREGISTERED], expected_failed_checks=expected_failures)
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize("estimator", ALL, ids=str)
+def test_scikit_learns_checks(estimator):
+    check_estimator(estimator, expected_failed_checks=expected_failures(estimator), on_skip=None)
 
 
 def outcome(estimator, rows, y):
@@ -125,7 +128,7 @@ def outcome(estimator, rows, y):
 #: TablePreprocessor leaves sparse rows as they are.
 TAKE_SPARSE = [
     estimator
-    for estimator in (*registered(), *UNREGISTERED)
+    for estimator in ALL
     if get_tags(estimator).input_tags.sparse and type(estimator).__name__ != "TablePreprocessor"
 ]
 
