@@ -14,7 +14,6 @@ from eigenbench.datasets.plain_yaml import read_yaml, write_yaml
     ("text", "value"),
     [
         ("1e-3", 0.001),
-        ("1e0", 1.0),
         ("+.5", 0.5),
         ("5.", 5.0),
         ("-.inf", -math.inf),

@@ -44,10 +44,8 @@ def test_emnist_images_are_turned_upright():
     ("reader", "images", "labels", "message"),
     [
         (read_idx_array, idx(IMAGES)[:-1], (), "byte 39: 39 bytes"),
-        (read_idx_array, idx(IMAGES) + b"x", (), "byte 41: 41 bytes"),
         (read_idx_array, idx(IMAGES)[:9], (), "the header needs 16 bytes"),
         (read_idx_array, b"\0\0\x0d\x01" + bytes(8), (), "doesn't start an idx file"),
-        (read_idx_array, b"", (), "doesn't start an idx file"),
         (read_idx, idx(IMAGES), [idx(IMAGES[0, 0, :3])], r"labels of shape \(3,\) for .* shape \(2, 3, 4\)"),
         (read_emnist, b"plain", [LABELS], "file, compressed stream"),
         (read_emnist, packed(idx(IMAGES))[:-9], [LABELS], "file, compressed stream"),

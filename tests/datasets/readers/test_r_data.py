@@ -78,7 +78,6 @@ def test_rows_of_a_frame_whose_part_is_asked_for():
 @pytest.mark.parametrize(
     ("reader", "variables", "message"),
     [
-        (read_r_frame, {"a": frame(g=None)}, "g: no factor of that name"),
         (read_r_frame, {"a": frame(g=[1.0, 2.0, 3.0])}, "g: no factor of that name"),
         (read_r_frame, {"a": frame(x=None, y=None)}, "not a data frame of numeric columns"),
         (read_r_frame, {"a": frame(g=pd.Categorical(["b", None, "b"]))}, "a missing value"),

@@ -134,7 +134,6 @@ def test_sphere_round_trip(samples, order, size):
     ("data", "message"),
     [
         (b"", "neither a RIFF nor a NIST SPHERE"),
-        (b"fLaC....", "neither"),
         (riff(FEW)[:-2], "samples|header"),
         (riff(np.zeros(6, np.int16), channels=2), "2 channels"),
         (riff(np.zeros(6, np.int16), width=1), "of 8 bits"),
@@ -151,7 +150,6 @@ def test_sphere_round_trip(samples, order, size):
         (sphere(FEW, size=100), "no 'end_head' within 100 bytes"),
         (sphere(FEW).replace(b"   1024", b"   102x"), "no length"),
         (sphere(FEW, sample_coding="-s26 pcm,embedded-shorten-v2.00"), r"sample_coding is .*sph2pipe"),
-        (sphere(FEW, sample_coding="-s4 ulaw"), r"sample_coding is .*sph2pipe"),
     ],
 )
 def test_what_is_wrong_is_said(data, message):
@@ -171,9 +169,7 @@ def test_phones():
     ("line", "message"),
     [
         (b"", "is not 'start end phone'"),
-        (b"10 20", "is not"),
         (b"10 20 s h", "is not"),
-        (b"x 20 sh", "is not"),
         (b"-1 20 sh", "is not"),
         (b"9 20 sh", "must start at 10"),
         (b"12 12 sh", "end after its start"),
