@@ -110,15 +110,3 @@ def test_no_help_has_a_forbidden_phrase():
     assert all(done.exit_code == 0 for done in printed.values())
     words = {name: " ".join(done.output.split()) for name, done in printed.items()}
     assert {name: found[0] for name, text in words.items() if (found := _FORBIDDEN.search(text))} == {}
-
-
-@pytest.mark.parametrize(
-    ("text", "lengths"),
-    [
-        ("One two three. Four five.\nSix `seven` eight", [3, 2, 3]),
-        ("- one two\n- three: four five", [2, 1, 2]),
-        ("| a | table |\n\n```bash\nsome code here\n```\n\n# A heading\n\nTwo words.", [2]),
-    ],
-)
-def test_sentences_are_found(text, lengths):
-    assert [n_words(one) for one in sentences(prose(text))] == lengths

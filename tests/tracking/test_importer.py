@@ -2,11 +2,9 @@ import contextlib
 import json
 import os
 import re
-import signal
 import sqlite3
 import subprocess
 import sys
-import time
 import unicodedata
 from pathlib import Path
 
@@ -289,29 +287,6 @@ def test_descriptions_show_texts_from_outside_as_they_are(results, store_uri, te
 
 def command(results, *arguments):
     return [sys.executable, "-m", "eigenbench.tracking", "--results-dir", str(results.folder), *arguments]
-
-
-@pytest.mark.slow
-def test_killed_imports_leave_no_duplicate_and_no_half_run(results, store_uri):
-    paths = [str(results.record(seed)) for seed in range(12)]
-    for round_ in range(3):
-        process = subprocess.Popen(command(results, "--tracking-uri", store_uri, *paths))
-        deadline = time.monotonic() + 60
-        while process.poll() is None and time.monotonic() < deadline:
-            experiment = MlflowClient(store_uri).get_experiment_by_name("tiny")
-            found = MlflowClient(store_uri).search_runs([experiment.experiment_id]) if experiment else []
-            if len(found) > 3 * round_ and any(run.info.status == "RUNNING" for run in found):
-                break
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    summary = results.bring(paths, store_uri)
-    assert summary.failed == {}
-    runs = runs_of(store_uri)
-    assert [run.data.tags["run_key"] for run in runs] == [f"{seed:016x}" for seed in range(12)]
-    assert {run.info.status for run in runs} == {"FINISHED"}
-    models = MlflowClient(store_uri).search_logged_models([runs[0].info.experiment_id])
-    assert [model.source_run_id for model in models] == [runs[0].info.run_id], "of equal ones the first"
-    assert {run.data.tags["mlflow.parentRunId"] for run in runs} == set(summary.summary_ids.values())
 
 
 def test_two_importers_started_at_once_on_no_store_yet(results, tmp_path, monkeypatch):

@@ -1,7 +1,5 @@
 """Pipelines from their specification, with pipelines side by side among their steps."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -9,7 +7,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import StandardScaler
-from small_jobs import plan_of, suite_of
+from small_jobs import plan_of
 
 from eigenbench import GEM, ClassMoments, SignedPowers, SubclassGEM
 from eigenbench.bench.jobs.pipelines import (
@@ -21,8 +19,6 @@ from eigenbench.bench.jobs.pipelines import (
     transform,
 )
 from eigenbench.bench.jobs.train import fit_classifier
-from eigenbench.bench.suites.component_checks import check_parameters
-from eigenbench.bench.suites.parts import SuiteError
 from eigenbench.bench.suites.steps import Step
 
 WHOLES = [{"GEM": {"top": 2}}, {"SignedPowers": {"powers": [0.5, 1.0]}}, {"GEM": {"top": 1}}]
@@ -152,13 +148,6 @@ def test_blocks_give_what_one_pass_gives(n_rows, kind):
         found, expected = found.toarray(), expected.toarray()
     assert_array_equal(found, expected)
     assert transform(None, X) is X
-
-
-def test_a_wrong_name_in_a_branch_is_an_error():
-    wrong = union(WHOLES, [{"SubclassGEM": {"n_subclass": 2}}])
-    suite = suite_of(methods={"wide": {"steps": [wrong]}})
-    with pytest.raises(SuiteError, match=r"SubclassGEM has no parameter 'n_subclass'\. Did you mean"):
-        check_parameters(suite, Path("s.yaml"))
 
 
 def test_a_job_is_told_where_the_components_of_branches_and_grids_are():

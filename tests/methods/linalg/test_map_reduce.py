@@ -105,11 +105,3 @@ def test_mapped_rows_travel_as_a_place_in_the_file(tmp_path):
         assert_allclose(ClassMoments.of(mapped, X[:, 0] > 9).second_moments.sum(0), X.T @ X)
         found = accumulate(FeatureBlocks(np.asarray(mapped), IsMapped()), ClassMoments, X[:, 0] > 9)
     assert_array_equal(found.sums.sum(axis=0), [len(X)])
-
-
-def test_an_error_in_a_worker_reaches_the_caller(rows):
-    X, y = rows
-    X = X.copy()
-    X[-1, 0] = np.nan
-    with parallel_config("threading", n_jobs=2), pytest.raises(ValueError, match="NaN"):
-        ClassMoments.of(X, y)
