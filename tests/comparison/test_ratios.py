@@ -24,6 +24,13 @@ def test_an_error_of_zero_counts_as_half_of_the_least():
     assert (log_errors(errors * 0) == np.log(0.5)).all(axis=None)
 
 
+def test_an_error_of_zero_beside_a_failed_run_keeps_its_ratio():
+    errors = pd.DataFrame({"a": [0, 0.1, 0.2, 0.1, 0.2], "b": [0, 0.2, 0.4, 0.2, 0.4], "c": [np.inf] * 5})
+    found = error_ratios(errors)["ratio"]
+    assert found["a", "b"] == pytest.approx(0.5**0.8)
+    assert found.drop(("a", "b")).isna().all()
+
+
 def test_a_failed_run_leaves_no_ratio():
     errors = table(6, 3)
     errors.iloc[2, 1] = np.inf

@@ -49,7 +49,7 @@ def log_errors(errors: pd.DataFrame) -> pd.DataFrame:
             f"The error of {table.columns[column]!r} on {table.index[row]!r} is {table.iat[row, column]:g}: "
             "only errors that are not negative have ratios; take 1 minus a score."
         )
-    least = table.where(table > 0).min(axis=1).fillna(1.0) / 2
+    least = table.where((table > 0) & np.isfinite(table)).min(axis=1).fillna(1.0) / 2
     return np.log(table.where(table > 0, least, axis=0))
 
 
