@@ -20,6 +20,7 @@ from store_runs import dump, runs_of
 from eigenbench.reporting.__main__ import main as render
 from eigenbench.tracking.__main__ import main
 from eigenbench.tracking.addresses import TrackingError
+from eigenbench.tracking.importer import compare_records
 from eigenbench.tracking.suite_store import _cut
 
 pytestmark = pytest.mark.workflow
@@ -186,6 +187,7 @@ def test_a_project_that_is_moved_takes_its_artifacts_with_it(results, store_uri,
     moved.mkdir()
     (tmp_path / "mlflow.db").rename(moved / "mlflow.db")
     uri = f"sqlite:///{moved / 'mlflow.db'}"
+    assert compare_records([path], results_dir=results.folder, tracking_uri=uri).imported == 1
     assert results.bring([path], uri).imported == 1
     [run] = runs_of(uri)
     assert run.info.artifact_uri.startswith((moved / "mlartifacts").as_uri())

@@ -40,6 +40,7 @@ from eigenbench.tracking.suite_store import (
     latest,
     source_of,
     stored_runs,
+    was_moved,
 )
 from eigenbench.tracking.summaries import Summary, summarize
 
@@ -135,11 +136,11 @@ def compare_records(
     with store.unavailable_on_failure(uri, folder):
         client = store.read_store(uri)
         for suite, entries in summary.read(paths).items():
-            experiment = client.get_experiment_by_name(suite) if client else None
+            there = client.get_experiment_by_name(suite) if client else None
             found = {}
-            if client and experiment and experiment.lifecycle_stage == "active":
+            if client and there and there.lifecycle_stage == "active" and not was_moved(there, uri):
                 names = {entry.record.experiment for entry in entries.values()}
-                found = stored_runs(client, experiment.experiment_id, names)
+                found = stored_runs(client, there.experiment_id, names)
             for entry in entries.values():
                 summary.count(entry, found.get(entry.key, []), source_of(folder))
     return summary

@@ -23,7 +23,7 @@ from eigenbench.tracking.addresses import artifact_location, sqlite_path
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import DatasetInput, LoggedModel, Metric, Param
+    from mlflow.entities import DatasetInput, Experiment, LoggedModel, Metric, Param
 
 #: Kinds of runs in the store: a record, the seeds of a method and classifier, and an experiment.
 RUN, SUMMARY, OVERVIEW = "run", "summary", "overview"
@@ -130,6 +130,13 @@ class Entry:
         return self.path.with_name(name)
 
 
+def was_moved(found: Experiment, uri: str) -> bool:
+    """Return whether the files of an experiment, kept beside an SQLite store, are not beside it any more."""
+    beside = found.artifact_location.endswith(f"/mlartifacts/{found.name}") and sqlite_path(uri)
+    own = beside and not os.environ.get("EIGENBENCH_ARTIFACTS")
+    return bool(own) and found.artifact_location != artifact_location(uri, found.name)
+
+
 def stored_runs(
     client: MlflowClient, experiment_id: str, experiments: Collection[str]
 ) -> dict[Key, list[StoredRun]]:
@@ -167,11 +174,8 @@ class SuiteStore:
 
     def __init__(self, client: MlflowClient, uri: str, suite: str, experiments: Collection[str], source: str):
         self.client, self.suite, self.source, self.changed = client, suite, source, False
-        place = artifact_location(uri, suite)
         found = client.get_experiment_by_name(suite)
-        beside = found and found.artifact_location.endswith(f"/mlartifacts/{suite}") and sqlite_path(uri)
-        own = beside and not os.environ.get("EIGENBENCH_ARTIFACTS")
-        if found and own and found.artifact_location != place:
+        if found and was_moved(found, uri):
             # The store was moved or copied. `mlflow gc` would delete the files, which may be the original's.
             client.rename_experiment(found.experiment_id, f"{suite} until {datetime.now():%F %T.%f}")
             note = f"The store was moved. The files of these runs are in `{found.artifact_location}`."
@@ -179,6 +183,7 @@ class SuiteStore:
             found = None
         if found and found.lifecycle_stage == "deleted":
             client.restore_experiment(found.experiment_id)
+        place = artifact_location(uri, suite)
         self.experiment_id = found.experiment_id if found else client.create_experiment(suite, place)
         self.described = found is not None and NOTE in found.tags
         self.runs = stored_runs(client, self.experiment_id, experiments)
