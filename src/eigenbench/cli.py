@@ -379,7 +379,7 @@ def _suites_folder(suites_dir: Path | None) -> Path:
 
 
 def _suite_path(name: str, suites_dir: Path | None) -> Path:
-    paths = {path.stem: path for path in suite_files(_suites_folder(suites_dir))}
+    paths = {path.stem: path for path in suite_files(_suites_folder(suites_dir), [name])}
     if name not in paths:
         hint = f"{near_match(name, list(paths))} There are: {', '.join(paths)}"
         raise SuiteError(f"no suite {name!r}.{hint}; --suites-dir names another folder")

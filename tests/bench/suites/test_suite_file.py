@@ -16,7 +16,7 @@ from eigenbench.bench.protocols.available import PROTOCOLS
 from eigenbench.bench.suites.component_checks import check_parameters
 from eigenbench.bench.suites.parts import SuiteError
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite
-from eigenbench.bench.suites.suite_file import load_suite
+from eigenbench.bench.suites.suite_file import load_suite, suite_files
 from eigenbench.datasets.catalogue import default_catalogue_path
 from eigenbench.datasets.plain_yaml import MAX_VALUES, read_yaml
 
@@ -74,6 +74,16 @@ def refusal(folder, text):
     message = str(error.value)
     assert all(line.startswith(f"{path}: ") for line in message.splitlines())
     return message.replace(f"{path}: ", "")
+
+
+def test_other_yaml_beside_suites_is_none_unless_it_is_asked_for(tmp_path):
+    for name, text in {
+        "mine": "title: t\nexperiment: {}\n",
+        "environment": "dependencies: [python]\n",
+    }.items():
+        (tmp_path / f"{name}.yaml").write_text(text)
+    assert [path.stem for path in suite_files(tmp_path)] == ["mine"]
+    assert [path.stem for path in suite_files(tmp_path, ["environment"])] == ["environment", "mine"]
 
 
 def test_the_suite_of_these_tests_is_valid_and_has_the_name_of_its_file(tmp_path):

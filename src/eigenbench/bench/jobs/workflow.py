@@ -62,7 +62,7 @@ class Workflow:
             )
         self.catalogue = load_with_own(suites_dir)
         self.own_catalogue = own_catalogue(suites_dir)
-        self.suite_paths = {path.stem: path for path in suite_files(suites_dir)}
+        self.suite_paths = {path.stem: path for path in suite_files(suites_dir, self.config.suites)}
         for name in self.config.suites:
             if name not in self.suite_paths:
                 hint = near_match(name, list(self.suite_paths))

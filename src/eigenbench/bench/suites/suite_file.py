@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Container
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -60,9 +61,10 @@ class Config(SuiteModel):
     max_runtime: Annotated[int, Field(ge=1)] | None = None
 
 
-def suite_files(folder: Path) -> list[Path]:
-    """Return the suite files of a folder, in which a catalogue of the user's own datasets may stand too."""
-    return [path for path in sorted(folder.glob("*.yaml")) if path.name != OWN_CATALOGUE]
+def suite_files(folder: Path, asked: Container[str] = ()) -> list[Path]:
+    """Return the suite files of a folder; others, without experiments, are none unless ``asked`` for."""
+    paths = (path for path in sorted(folder.glob("*.yaml")) if path.name != OWN_CATALOGUE)
+    return [path for path in paths if path.stem in asked or b"experiment" in path.read_bytes()]
 
 
 def load_suite(path: Path, datasets: list[str] | None = None) -> Suite:
