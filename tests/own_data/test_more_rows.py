@@ -1,5 +1,7 @@
 """What learning curves of a user's table say: never more than the folds allow."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -64,8 +66,18 @@ def test_what_folds_do_not_show_is_not_said():
     (told,) = curve_sentences({"a": pd.DataFrame({400: half, 800: full})})[1:]
     assert told.startswith("a: these folds do not say whether more rows would help")
     told = curve_sentences({"a": curve(*FLAT, n_folds=3), "b": curve(*FALLING, n_folds=3)})
-    assert "b: too few folds to say whether more rows would help." in told
+    assert "b: the folds are too few, or too alike, to say whether more rows would help." in told
     assert told[-1].startswith("Too few folds to say whether the order")
+
+
+def test_equal_errors_gain_nothing_and_a_curve_without_its_last_sizes_is_named():
+    same, lacks, early = curve(*FLAT), curve(*FALLING), curve(*FALLING)
+    same[400], lacks.loc[1, 400], early.loc[1, 100] = same[800], np.nan, np.nan
+    assert "a: more rows would hardly help, from 400 to 800" in " ".join(curve_sentences({"a": same}))
+    assert curve_sentences({"b": lacks})[0].startswith("No learning curve of b: ")
+    told = curve_sentences({"a": same, "b": lacks, "c": early})
+    assert re.match(r"Error in % of c by training rows: [\d.]+ \(200\), [\d.]+ \(400\)", told[1])
+    assert told[-1].startswith("No learning curve of b: ")
 
 
 @pytest.mark.parametrize(

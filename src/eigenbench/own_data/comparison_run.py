@@ -71,9 +71,8 @@ class Options:
     @property
     def seconds(self) -> float:
         """Seconds for the answer."""
-        if self.time_limit is not None:
-            return self.time_limit
-        return _SECONDS_OF_SEARCH if self.search else _SECONDS
+        default = _SECONDS_OF_SEARCH if self.search else _SECONDS
+        return default if self.time_limit is None else self.time_limit
 
     @property
     def cores(self) -> int:
@@ -275,14 +274,9 @@ def _curve(
     ]
     table = pd.DataFrame(found, columns=["method", "fold", "rows", "error"])
     table.to_csv(workspace.curve, index=False)
-    curves = {
-        name: table[table["method"] == name].pivot(index="fold", columns="rows", values="error")
-        for name in lines
-    }
-    lacking = [name for name, curve in curves.items() if len(curve) < len(watch.folds)]
-    whole = {name: curve for name, curve in curves.items() if name not in lacking}
-    without = f"No learning curve of {', '.join(lacking)}: too little time, or a fit that failed."
-    return [*curve_sentences(whole), *([without] if lacking else [])], end
+    wide = table.pivot(index="fold", columns=["method", "rows"], values="error")
+    wide = wide.reindex(watch.folds, columns=pd.MultiIndex.from_product([lines, sizes]))
+    return curve_sentences({name: wide[name] for name in lines}), end
 
 
 #: What is the same on all lines of a single experiment, or says how the rest was found.

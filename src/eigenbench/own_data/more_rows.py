@@ -32,23 +32,27 @@ def curve_sizes(n_train: int) -> list[int]:
 def curve_sentences(curves: Mapping[str, Curve]) -> list[str]:
     """Say what the errors are at each size, whether more rows would help, and which method is then first.
 
-    Curves are errors by method, folds x sizes, up to all training rows. Differences are paired over folds
-    and have simultaneous 95 % intervals. The order with twice the rows rests on errors that fall with the
-    logarithm of the rows as from half of them to all.
+    Curves are errors by method, folds x sizes, up to all training rows; those that lack one at the last two
+    sizes are named alone. Differences are paired over folds and have simultaneous 95 % intervals. The order
+    with twice the rows rests on errors that fall with the logarithm of the rows as from half of them to all.
     """
+    lacking = [name for name, curve in curves.items() if curve.iloc[:, -2:].isna().any(axis=None)]
+    whole = {name: curve for name, curve in curves.items() if name not in lacking}
     lines = []
-    for name, curve in curves.items():
-        means = ", ".join(f"{100 * curve[size].mean():.2f} ({size:,})" for size in curve)
+    for name, curve in whole.items():
+        means = ", ".join(f"{100 * curve[size].mean():.2f} ({size:,})" for size in curve.dropna(axis=1))
         lines.append(f"Error in % of {name} by training rows: {means}.")
-    return [*lines, *(_gain(name, curve) for name, curve in curves.items()), *_order(curves)]
+    without = f"No learning curve of {', '.join(lacking)}: too little time, or a fit that failed."
+    lines += [*(_gain(name, curve) for name, curve in whole.items()), *_order(whole)]
+    return [*lines, without] if lacking else lines
 
 
 def _gain(name: str, curve: Curve) -> str:
     half, full = curve.columns[-2:]
     compared = compare_values(pd.DataFrame({"half": curve[half], "full": curve[full]}))
-    line = compared.table.loc["half" if curve[full].mean() <= curve[half].mean() else "full"]
+    line = compared.table.loc["half" if curve[full].mean() < curve[half].mean() else "full"]
     if pd.isna(line["p_value"]):
-        return f"{name}: too few folds to say whether more rows would help."
+        return f"{name}: the folds are too few, or too alike, to say whether more rows would help."
     change = 100 * (curve[full] - curve[half]).mean()
     width = 100 * (line["difference_high"] - line["difference"])
     low, high = change - width, change + width
@@ -66,7 +70,7 @@ def _order(curves: Mapping[str, Curve]) -> list[str]:
     half, full = next(iter(curves.values())).columns[-2:]
     means = pd.Series({name: curve[full].mean() for name, curve in curves.items()})
     doubled = pd.DataFrame({name: 2 * curve[full] - curve[half] for name, curve in curves.items()})
-    compared = compare_values(doubled.dropna())
+    compared = compare_values(doubled)
     if compared.refusal:
         return ["Too few folds to say whether the order of these methods is about to change."]
     first, then = means.idxmin(), doubled.mean().idxmin()
