@@ -56,7 +56,11 @@ ANSWERS = {
         r"LogisticRegression is best on the raw inputs; no embedding has a result on all folds\."
     ),
     "gem .1 1 =, raw .11 2 =": "gem is best, but LogisticRegression on the raw inputs ties with it",
-    "gem .1 1 =, raw .11 2 ?": "gem is best, but LogisticRegression on the raw inputs ties with it",
+    "gem .1 1 =, raw .11 2 ?": (
+        "gem is best, but LogisticRegression on the raw inputs may tie with it. "
+        "Take gem: it is first, but whether others tie is unknown"
+    ),
+    "gem .1 1 =, lda .11 2 ?, raw .3 3 /": "gem helps: .* Take gem: it is first, but whether others tie",
     "gem .1 1 =, raw .3 2 /": "gem helps: nothing on the raw inputs ties with it",
     "gem .1 1 =, raw .05 - /": r"gem helps: nothing on .* with a result on all folds.* raw \(5\.0",
     "gem .1 1 =, raw .11 2 =, SVC .12 3 =": (

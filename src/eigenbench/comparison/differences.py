@@ -274,9 +274,7 @@ def _tested(means: pd.Series, best: int, variance: _Variance, n_seeds: int) -> p
     detectable = quantile + stats.t.ppf(POWER, freedom)
     table = _empty(means.index)
     table["difference"] = difference
-    tied = pd.array(p_values > LEVEL, dtype="boolean")
-    tied[np.isnan(p_values)] = pd.NA
-    table["tied"] = tied
+    table["tied"] = pd.Series(p_values > LEVEL, means.index, dtype="boolean").mask(np.isnan(p_values))
     tests = {
         "difference_low": difference - quantile * error,
         "difference_high": difference + quantile * error,

@@ -92,9 +92,9 @@ def answer(board: pd.DataFrame) -> list[str]:
     if len(tied):
         others = ", ".join(label(other) for other in tied.to_dict("records"))
         return [*lines, f"Take {label(line)}: it is the simplest of those that tie with the best ({others})."]
-    if pd.isna(line["tied"]) and len(ranked) > 1:
-        return [*lines, f"Take {label(line)}: it is first, but whether others tie is unknown."]
-    return [*lines, f"Take {label(line)}: no other method ties with it."]
+    known = len(ranked) == 1 or not ranked["tied"].isna().any()
+    reason = "no other method ties with it" if known else "it is first, but whether others tie is unknown"
+    return [*lines, f"Take {label(line)}: {reason}."]
 
 
 def _ties(line: pd.Series, best: pd.Series) -> bool:
@@ -112,11 +112,11 @@ def _verdict(board: pd.DataFrame, ranked: pd.DataFrame) -> str:
             return f"{best['classifier']} is best on the raw inputs; no embedding has a result on all folds."
         those = _ranked_only(board[~of_inputs])
         return f"No embedding{those} is better than {best['classifier']} on the raw inputs."
-    tied = ranked[
-        (ranked["method"] == INPUTS) & ranked["tied"].fillna(True) & (ranked["classifier"] != DUMMY)
-    ]
-    if len(tied):
-        return f"{label(best)} is best, but {tied.iloc[0]['classifier']} on the raw inputs ties with it."
+    rivals = ranked[(ranked["method"] == INPUTS) & (ranked["classifier"] != DUMMY)]
+    for found, verb in ((rivals["tied"].fillna(False), "ties"), (rivals["tied"].isna(), "may tie")):
+        if found.any():
+            rival = rivals.loc[found, "classifier"].iloc[0]
+            return f"{label(best)} is best, but {rival} on the raw inputs {verb} with it."
     inputs = f"nothing on the raw inputs{_ranked_only(board[of_inputs])}"
     return f"{label(best)} helps: {inputs} ties with it."
 
