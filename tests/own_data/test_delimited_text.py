@@ -64,9 +64,9 @@ def test_the_only_file_of_an_archive(tmp_path):
 
 
 def test_a_field_at_the_end_of_every_row_that_is_empty_is_none(tmp_path):
-    table = read(tmp_path, b"a,b,kind\n1,2,x,\n3,4,y,\n")
-    assert list(table.columns) == [*HEADED, ""]
-    assert table[""].isna().all()
+    for header, end in (("a,b,kind", ","), ("a,b,kind,,", ",,"), ("a,b,kind,", ",")):
+        table = read(tmp_path, f"{header}\n1,2,x{end}\n3,4,y{end}\n".encode())
+        assert list(table.columns) == HEADED
 
 
 def test_many_columns(tmp_path):
@@ -131,3 +131,7 @@ def test_without_a_header_columns_are_numbered(tmp_path):
     table = read(tmp_path, b"1,2,x\n3,4,y\n", header=False)
     assert list(table.columns) == ["1", "2", "3"]
     assert table.to_numpy().tolist() == ROWS
+    assert read(tmp_path, b"1,5;2,5;x\n3,0;4,5;y\n", header=False).to_numpy().tolist() == [
+        ["1,5", "2,5", "x"],
+        ["3,0", "4,5", "y"],
+    ]

@@ -60,8 +60,7 @@ def read_delimited(path: Path, *, delimiters: str = _DELIMITERS, header: bool = 
         if not any(line.strip() for line in sample):
             raise OwnDataError(f"{path.name} is empty")
         declared = sample[0].lower().startswith("sep=")
-        delimiter = sample[0][4:].strip()[:1] if declared else ""
-        delimiter = delimiter or _delimiter(sample, delimiters)
+        delimiter = (sample[0][4:].strip()[:1] if declared else "") or _delimiter(sample, delimiters)
         rows_of_sample = [fields for _, fields in islice(_rows(sample, delimiter), int(declared), None)]
         width = _width(rows_of_sample)
         first = int(declared) + _first_row(rows_of_sample, width, header)
@@ -141,7 +140,8 @@ def _table(
             "columns by their numbers from 1"
         )
     _check_first_row(path, kept)
-    return pd.DataFrame(kept, columns=names, dtype=object)
+    table = pd.DataFrame(kept, columns=names, dtype=object)
+    return table.loc[:, [bool(name) or column.notna().any() for name, column in table.items()]]
 
 
 def _check_first_row(path: Path, rows: list[list[str | None]]) -> None:
@@ -180,18 +180,20 @@ def _are_numbers(fields: Iterable[str | None]) -> np.ndarray:
 def _delimiter(sample: list[str], delimiters: str) -> str:
     """Return the delimiter by which most lines have the same number of fields, above one."""
 
-    def regularity(delimiter: str) -> tuple[float, int]:
+    def regularity(delimiter: str) -> tuple[float, float, int]:
         try:
             rows = [fields for _, fields in _rows(sample, delimiter)]
         except csv.Error:  # a line of 131,072 characters without it
-            return 0.0, 0
-        width = _width(rows)
-        return (sum(len(fields) == width for fields in rows) / len(rows), width) if width > 1 else (0.0, 0)
+            rows = []
+        if (width := _width(rows)) < 2:
+            return 0.0, 0.0, 0
+        # Without a header, decimal commas are as regular as the delimiter, and leave fewer numbers.
+        numbers = _are_numbers(field for fields in rows[-5:] for field in fields).mean()
+        return sum(len(fields) == width for fields in rows) / len(rows), numbers, width
 
     best = max(delimiters, key=regularity)
-    if regularity(best)[1] > 1 or len(delimiters) == 1:
-        return best
-    return _SPACES if regularity(_SPACES)[0] > 0.5 else best
+    spaced = len(delimiters) > 1 and not regularity(best)[0] and regularity(_SPACES)[0] > 0.5
+    return _SPACES if spaced else best
 
 
 def _width(rows: list[list[str]]) -> int:
@@ -252,8 +254,7 @@ def open_bytes(path: Path) -> Any:
     if suffix != ".zip":
         return _OPENERS.get(suffix, open)(path, "rb")
     archive = zipfile.ZipFile(path)
-    names = [name for name in archive.namelist() if not name.endswith("/")]
-    members = [name for name in names if not name.startswith(("__MACOSX/", "."))]
+    members = [name for name in archive.namelist() if not re.match(r"__MACOSX/|\.|.*/$", name)]
     if len(members) != 1:
         raise OwnDataError(f"{path.name} holds {len(members)} files: put one table into it")
     return archive.open(members[0])
