@@ -89,6 +89,27 @@ def test_codes_versions_ranges_and_ambiguous_dates_are_categories(values):
     assert infer_kind(column(*values)) == ("category", [])
 
 
+def test_few_codes_leave_numbers_that_are_shorter_and_are_said():
+    numbers = list(map(str, range(50)))
+    assert infer_kind(column(*numbers, "007")) == infer_kind(column(*numbers, "1" + 15 * "0"))
+    encoder = TableEncoder().fit(pd.DataFrame({"x": [*numbers, "007"]}))
+    assert "'x': '007' is read as a number: if it is a code, add --types x=category" in encoder.notes_
+    zips = [f"{place}" for place in range(10_000, 10_050)]
+    assert infer_kind(column(*zips, "02139")) == ("category", [])
+    assert infer_kind(column(*numbers[10:], "007", "008", "009")) == ("category", [])
+
+
+def test_floats_beside_texts_keep_their_value_with_either_decimal_sign():
+    """A column of a workbook or of JSON lines with one word in it."""
+    floats = [place + 0.125 for place in range(1, 40)]
+    mixed = pd.DataFrame({"x": [*floats, "none", "7"], "y": [f"{place},5" for place in range(41)]})
+    for columns in (["x"], ["x", "y"]):
+        found = TableEncoder().fit_transform(mixed[columns])
+        np.testing.assert_allclose(found[:, 0], [*floats, np.nan, 7])
+    fitted = TableEncoder().fit(pd.DataFrame({"x": ["1,5", "2,25"]}))
+    np.testing.assert_allclose(fitted.transform(mixed)[:39, 0], floats)
+
+
 @pytest.mark.parametrize(
     "values", [[1, None, 2.5], [Decimal("1.5"), Decimal(2)], [np.float32(1), 2], [True, False]]
 )

@@ -44,7 +44,7 @@ _NUMBER = {
     for sign, groups in _GROUPS.items()
 }
 #: Codes rather than numbers: zeros in front, or more digits than float64 holds.
-_CODE = re.compile(r"^[-+]?(0\d+([.,]\d+)?|\d{16,})$", re.MULTILINE)
+CODE = re.compile(r"^[-+]?(?:0\d+(?:[.,]\d+)?|\d{16,})$", re.MULTILINE)
 
 #: Days written as whole numbers, such as 20240229.
 _DAY_NUMBER, _DAY_FORM = r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])", "%Y%m%d"
@@ -68,10 +68,10 @@ def infer_kind(column: pd.Series, wanted: Kind | None = None) -> tuple[Kind, lis
     """Find what a column holds, and in which forms it may be written.
 
     Texts are tried as numbers, then as dates: a form counts if at least 95 % of the values that are present
-    have it; other text is a category. Zeros in front, as in ``00042``, and more than 15 digits are codes;
-    ``20240229`` is a date, unless numbers are ``wanted``. Times of day are parts of a day. Forms are the
-    possible decimal signs of numbers written as text, or one format of `pandas.to_datetime`; else there are
-    none.
+    have it; other text is a category. Zeros in front, as in ``00042``, and more than 15 digits are codes
+    if more than 5 % of the values have them or 95 % are as long; ``20240229`` is a date. Neither is if
+    numbers are ``wanted``. Times of day are parts of a day. Forms are the possible decimal signs of numbers
+    written as text, or one format of `pandas.to_datetime`; else there are none.
     """
     if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
         return "date", []
@@ -84,11 +84,11 @@ def infer_kind(column: pd.Series, wanted: Kind | None = None) -> tuple[Kind, lis
     for kind, types in of_types:
         if len(distinct) and all(isinstance(value, types) for value in distinct):
             return kind, []
-    texts = pd.Index([as_text(value) for value in distinct], dtype=object)
+    texts = pd.Index([_number_text(value) for value in distinct], dtype=object)
     counts = pd.Series(np.bincount(codes[codes >= 0], minlength=len(texts)), texts)
     counts = counts[~texts.str.lower().isin(MISSING)] if len(texts) else counts
     joined = "\n".join(counts.index)
-    if counts.empty or (wanted != "number" and _CODE.search(joined)):
+    if counts.empty or (wanted != "number" and CODE.search(joined) and _are_codes(counts)):
         return "category", []
     if wanted != "number" and _share(counts, counts.index.str.fullmatch(_DAY_NUMBER)):
         return "date", [_DAY_FORM]
@@ -111,13 +111,13 @@ def decimal_sign(columns: Iterable[tuple[Kind, list[str]]]) -> str | None:
     return only.pop() if len(only) == 1 else None
 
 
-def parse_numbers(texts: Iterable[str], decimal: str) -> pd.Series:
-    """Return the numbers that texts are, as float64, NaN for those that are none.
+def parse_numbers(values: Iterable[Any], decimal: str) -> pd.Series:
+    """Return the numbers that texts and floats are, as float64, NaN for those that are none.
 
     Texts such as ``-1,234.50``, ``$12``, ``5 %`` (5), ``(3)`` (-3), ``1e-3``; the sign ``.`` or ``,`` that is
     not the decimal one may separate thousands.
     """
-    found = pd.Series(texts, dtype=object)
+    found = as_texts(pd.Series(values, dtype=object), _number_text)
     if decimal == ".":
         plain = pd.to_numeric(found, errors="coerce")
         return plain.fillna(found[plain.isna()].map(lambda text: _number(text, decimal))).astype("float64")
@@ -136,18 +136,26 @@ def parse_dates(column: pd.Series, form: str) -> pd.Series:
     return ((dates - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(days=1)).astype("float64")
 
 
-def as_texts(column: pd.Series) -> pd.Series:
-    """Return values as texts without blanks around them; whole floats without a point; missing ones stay."""
-    codes, distinct = pd.factorize(column)
-    texts = np.array([*map(as_text, distinct), np.nan], dtype=object)
-    return pd.Series(texts[codes], column.index, name=column.name)
-
-
 def as_text(value: object) -> str:
     """Return a value as text without blanks around it; a whole float without a point."""
-    if isinstance(value, str):
-        return value.strip()
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+    if isinstance(value, float | np.floating) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()
+
+
+def _number_text(value: object) -> str:
+    """Return a value as text that is the same number with either decimal sign: the float 1.5 as 15e-1."""
+    if not isinstance(value, float | np.floating) or not np.isfinite(value) or value.is_integer():
+        return as_text(value)
+    sign, digits, power = Decimal(str(value)).as_tuple()
+    return f"{'-' * sign}{''.join(map(str, digits))}e{power}"
+
+
+def as_texts(column: pd.Series, text: Callable[[object], str] = as_text) -> pd.Series:
+    """Return values as texts; missing ones stay."""
+    codes, distinct = pd.factorize(column)
+    texts = np.array([*map(text, distinct), np.nan], dtype=object)
+    return pd.Series(texts[codes], column.index, name=column.name)
 
 
 def _number(text: Any, decimal: str) -> float:
@@ -163,6 +171,12 @@ def _fits(counts: pd.Series, parse: Callable[[pd.Index], Any]) -> bool:
     """Return whether enough rows have a value; a few different texts are tried before all are."""
     tried = (counts.iloc[:_SAMPLE], counts)[len(counts) <= _SAMPLE :]
     return all(_share(some, np.asarray(pd.notna(parse(some.index)))) for some in tried)
+
+
+def _are_codes(counts: pd.Series) -> bool:
+    """Return whether values like codes are many, or have no more digits than the others."""
+    codes, lengths = counts.index.str.fullmatch(CODE), counts.index.str.len()
+    return not _share(counts, ~codes) or _share(counts, lengths >= lengths[codes].max())
 
 
 def _share(counts: pd.Series, fits: np.ndarray) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import time
 from functools import partial
@@ -167,5 +168,5 @@ def _say_end(outcome: ComparisonResult, problem: Problem, header: bool, folder: 
         typer.echo(indent(how_to_use(workspace, problem, header=header, folder=folder), "    "))
     typer.echo(f"\nTable:      {workspace.leaderboard}")
     typer.echo(f"Report:     {workspace.folder / 'reports' / 'index.html'}")
-    typer.echo(f"Dashboard:  cd {workspace.folder} && eigenbench ui")
+    typer.echo(f"Dashboard:  cd {shlex.quote(str(workspace.folder))} && eigenbench ui")
     typer.echo(f"Time:       {time.monotonic() - started:.0f} s")

@@ -88,7 +88,7 @@ HELD_OUT = 0.25
 
 #: Without a search, bandwidths are what the components take from the data: a value of the grid suits tables
 #: of some numbers of columns only.
-_FROM_DATA = {"nystroem__gamma": None, "rbfsampler__gamma": "scale", "kernelpca__gamma": None}
+_FROM_DATA: dict[str, Any] = {"nystroem__gamma": None, "rbfsampler__gamma": "scale", "kernelpca__gamma": None}
 
 #: Rows² times columns from which SVC, whose time grows with them, is compared only if it is asked for.
 _TOO_MANY_PRODUCTS = 2.5e9
@@ -195,8 +195,7 @@ def chosen_methods(
     embeddings = {}
     for name in names:
         if found := _embedding(name, sparse, n_rows, n_features, search):
-            steps, grid = found
-            embeddings[name] = {"steps": steps} | ({"grid": grid} if search else {})
+            embeddings[name] = {"steps": found[0]} | ({"grid": found[1]} if search else {})
     classifiers: dict[str, dict[str, Any]] = {}
     for name in (next(iter(predictors)), *(name for name in names if name not in embeddings)):
         one = predictors.get(name, Predictor())
@@ -242,11 +241,8 @@ def _embedding(
         embeds = offered is not None and hasattr(offered.load(), "transform")
         return ([{name: {}}, *([] if sparse else scaled)], {}) if embeds else None
     recipe = load_recipes()[name]
-    middle: dict[str, Any] = {
-        key: _FROM_DATA.get(key, values[len(values) // 2])
-        for key, values in recipe.grid.items()
-        if not search
-    }
+    fixed = {} if search else recipe.grid
+    middle = {key: _FROM_DATA.get(key, tried[len(tried) // 2]) for key, tried in fixed.items()}
     if sparse and "nystroem__gamma" in middle:
         middle["nystroem__gamma"] = 1.0  # for rows of length 1, whose squared distances are up to 2
     steps = [

@@ -78,10 +78,8 @@ def read_user_file(
         return _with_plain_errors(path, lambda: _labelled(path, like))
     frame = read_table(path, header=header)
     if not target:
-        columns = ", ".join(map(str, frame.columns[-5:]))
-        raise OwnDataError(
-            f"name the column to predict with --target; the last of {path.name} are: {columns}"
-        )
+        last = ", ".join(map(str, frame.columns[-5:]))
+        raise OwnDataError(f"name the column to predict with --target; the last of {path.name} are: {last}")
     drop = [name for text in drop for name in named_columns(text, frame.columns)]
     if absent := [name for name in drop if name not in frame.columns]:
         raise OwnDataError(f"{path.name}: {unknown('column', absent[0], frame.columns)}")

@@ -95,6 +95,5 @@ def _say(result: dict[str, Any], n_runs: int) -> None:
     if failures:
         typer.echo(f"Failed:  {len(failures)} of {n_runs} runs, which rank last: {failures[0]}")
     if result["seconds"] is not None:
-        front = "no competitor is both faster and better"
-        front = front if result["on_front"] else "some are faster and better"
+        front = f"{'no competitor is both' if result['on_front'] else 'some are'} faster and better"
         typer.echo(f"Cost:    {result['seconds']:.2g} s to fit, geometric mean over datasets; {front}")

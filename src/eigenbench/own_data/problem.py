@@ -204,12 +204,10 @@ def make_problem(
     """
     if test is not None and time is not None:
         raise OwnDataError("--test and --time both choose the test rows: leave one out")
-    if table.groups is not None and (test is not None or time is not None):
-        named = "--test" if time is None else "--time"
-        raise OwnDataError(f"--group makes folds, and {named} needs none: leave one out")
-    if n_folds is not None and (test is not None or time is not None):
-        named = "--test" if time is None else "--time"
-        raise OwnDataError(f"--cv makes folds, and {named} needs none: leave one out")
+    named = "--test" if time is None else "--time"
+    for option, value in {"--group": table.groups, "--cv": n_folds}.items():
+        if value is not None and (test is not None or time is not None):
+            raise OwnDataError(f"{option} makes folds, and {named} needs none: leave one out")
     if time is not None:
         table, test = split_by_time(table, time, decimal, kinds)
         kinds = {name: kind for name, kind in (kinds or {}).items() if name != time}
@@ -245,8 +243,7 @@ def make_problem(
             raise OwnDataError(
                 "fewer than two classes have two rows or more, so no fold can train on two classes"
             )
-    first = table.first_column
-    return Problem(table.name, target, matrix, encoder, len(train), n_folds, groups, first)
+    return Problem(table.name, target, matrix, encoder, len(train), n_folds, groups, table.first_column)
 
 
 def _decimal_sign(table: UserTable) -> str:
@@ -262,8 +259,9 @@ def _decimal_sign(table: UserTable) -> str:
 def _encoded(
     train: UserTable, test: UserTable | None, encoder: TableEncoder
 ) -> tuple[Any, TableEncoder | None]:
+    tables = [train] if test is None else [train, test]
     if issparse(train.features):
-        parts = [train.features] + ([] if test is None else [test.features])
+        parts = [table.features for table in tables]
         if len({part.shape[1] for part in parts}) > 1:
             widths = " and ".join(f"{part.shape[1]:,}" for part in parts)
             raise OwnDataError(f"training and test rows have {widths} columns")
@@ -276,13 +274,12 @@ def _encoded(
             )
         return matrix, None
     blocks = []
-    for part in (train, test):
-        if part is not None:
-            try:
-                fitted = encoder.fit(part.features) if part is train else encoder
-                blocks.append(fitted.transform(part.features))
-            except (ValueError, TypeError) as error:
-                raise OwnDataError(f"{part.name}: {error}") from error
+    for table in tables:
+        try:
+            fitted = encoder.fit(table.features) if table is train else encoder
+            blocks.append(fitted.transform(table.features))
+        except (ValueError, TypeError) as error:
+            raise OwnDataError(f"{table.name}: {error}") from error
     return np.concatenate(blocks), encoder
 
 

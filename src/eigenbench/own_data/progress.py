@@ -80,9 +80,8 @@ class RunProgress:
                 data = record["dataset_info"]
                 seconds = (record["fit_seconds"] or 0.0) + (record["train_seconds"] or 0.0)
                 refit = seconds * (data["n_train"] + data["n_test"]) / data["n_train"]
-                values.setdefault((run.method, run.classifier), []).append(
-                    (record["metrics"][self.metric], refit)
-                )
+                found = (record["metrics"][self.metric], refit)
+                values.setdefault((run.method, run.classifier), []).append(found)
         sign = 1 if self.lower_is_better else -1
         means = [tuple(map(mean, zip(*found, strict=True))) for found in values.values()]
         return _FINISH_S + (min(means, key=lambda found: sign * found[0])[1] if means else 0.0)

@@ -80,11 +80,8 @@ def _check_name(kind: Part, name: str, module: str, folder: Path) -> None:
         raise SkeletonError(f"{name!r} is no name: use up to 40 small letters, digits and underscores")
     if kind == "suite" and module in (*RULE_NAMES, Path(OWN_CATALOGUE).stem):
         raise SkeletonError(f"{name!r} has a meaning of its own: choose another name")
-    if (
-        kind in ("method", "protocol")
-        and not (folder / f"{module}.py").exists()
-        and find_spec(module) is not None
-    ):
+    is_module = kind in ("method", "protocol") and not (folder / f"{module}.py").exists()
+    if is_module and find_spec(module) is not None:
         raise SkeletonError(f"a module {module!r} is installed: choose another name")
 
 

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenbench.own_data.column_values import (
+    CODE,
     MISSING,
     SHARE,
     Kind,
@@ -66,8 +67,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         found = {name: self._kind_and_forms(table[name]) for name in table.columns}
         known = self.decimal or decimal_sign(found.values())
         sign = known or "."
-        self.columns_, self.kinds_, self.forms_, self.categories_ = [], [], [], []
-        self.origins_, self.units_, self.left_out_ = [], [], {}
+        used, self.left_out_ = [], {}
         self.notes_: list[str] = []
         for name, (kind, forms) in found.items():
             form = (sign if sign in forms else forms[0]) if forms else ""
@@ -76,18 +76,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if reason := _reason_to_leave_out(name, values, kind, len(distinct)):
                 self.left_out_[name] = reason
                 continue
-            origin, unit = (0.0, 1.0) if kind == "category" else _origin_and_unit(values, distinct)
-            self.columns_.append(name)
-            self.kinds_.append(kind)
-            self.forms_.append(form)
-            self.categories_.append(distinct.tolist() if kind == "category" else [])
-            self.origins_.append(origin)
-            self.units_.append(unit)
+            coded = kind == "category"
+            origin, unit = (0.0, 1.0) if coded else _origin_and_unit(values, distinct)
+            used.append((name, kind, form, distinct.tolist() if coded else [], origin, unit))
             self._note(name, table[name], values, kind, distinct)
             if len(forms) > 1 and known is None:
                 self._note_both_signs(name, table[name], values)
-        if not self.columns_:
+        if not used:
             raise ValueError(f"no column to predict from: {_listed(self.left_out_) or 'there is none'}")
+        lists: list[list[Any]] = [*map(list, zip(*used, strict=True))]
+        self.columns_, self.kinds_, self.forms_, self.categories_, self.origins_, self.units_ = lists
         self.n_features_in_ = table.shape[1]
         return self
 
@@ -125,19 +123,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def describe(self) -> list[str]:
         """Return lines on the columns: how many of each kind and form, those left out, and the notes."""
-        counts = Counter(zip(self.kinds_, self.forms_, strict=True))
         words = []
         for kind, several in _KINDS:
-            n = sum(count for (found, _), count in counts.items() if found == kind)
-            forms = [
-                f"{count} {_FORMS.get(form, form)}"
-                for (found, form), count in counts.items()
-                if found == kind and form not in ("", ".")
-            ]
-            if n:
-                words.append(
-                    f"{n} {kind if n == 1 else several}" + (f" ({', '.join(forms)})" if forms else "")
-                )
+            forms = [form for found, form in zip(self.kinds_, self.forms_, strict=True) if found == kind]
+            counts = Counter(_FORMS.get(form, form) for form in forms if form not in ("", "."))
+            said = f" ({', '.join(f'{n} {form}' for form, n in counts.items())})" if counts else ""
+            if forms:
+                words.append(f"{len(forms)} {kind if len(forms) == 1 else several}{said}")
         lines = [f"columns: {', '.join(words)}"]
         if self.left_out_:
             lines.append(f"left out: {_listed(self.left_out_)}")
@@ -163,9 +155,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _note_both_signs(self, name: str, column: pd.Series, values: pd.Series) -> None:
         """Note the first number that would be another one with a decimal comma."""
-        signed = column[as_texts(column).str.contains("[.,]", na=False) & values.notna()]
-        others = _numbers(signed, ",")
-        differ = others[others != values[signed.index]]
+        others = _numbers(column, ",")
+        differ = others[(others != values) & others.notna() & values.notna()]
         if len(differ):
             first = differ.index[0]
             self.notes_.append(
@@ -180,6 +171,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         lost = 0 if read else int(values.isna().sum() - column.isna().sum())
         if lost:
             self.notes_.append(f"{name!r}: {lost:,} texts that are no {kind} count as missing")
+        if kind == "number" and not read and (code := CODE.search("\n".join(as_texts(column).dropna()))):
+            remedy = f"if it is a code, add --types {name}=category"
+            self.notes_.append(f"{name!r}: {code[0]!r} is read as a number: {remedy}")
         steps = np.diff(values.to_numpy(dtype=np.float64)) if kind == "number" else np.zeros(1)
         monotone = (steps > 0).all() or (steps < 0).all()
         if monotone and len(values) > _FEW_VALUES and (values % 1 == 0).all():
@@ -210,7 +204,7 @@ def _values(column: pd.Series, kind: Kind, form: str) -> pd.Series:
 
 def _numbers(column: pd.Series, form: str) -> pd.Series:
     """Return texts or objects as float64, without infinite values."""
-    numbers = parse_numbers(as_texts(column), form) if form else pd.to_numeric(column, errors="coerce")
+    numbers = parse_numbers(column, form) if form else pd.to_numeric(column, errors="coerce")
     return numbers.astype("float64").replace([np.inf, -np.inf], np.nan)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from eigenbench.own_data.column_values import MISSING, as_text, as_texts, infer_kind, parse_numbers
+from eigenbench.own_data.column_values import MISSING, as_text, infer_kind, parse_numbers
 from eigenbench.own_data.table import OwnDataError
 
 #: The kind of target, as catalogues name it.
@@ -82,7 +82,7 @@ def _numbers(values: pd.Series, decimal: Callable[[], str]) -> pd.Series | None:
         return None
     if not forms:
         return values.astype("float64")
-    return parse_numbers(as_texts(values), forms[0] if len(forms) == 1 else decimal())
+    return parse_numbers(values, forms[0] if len(forms) == 1 else decimal())
 
 
 def _are_measured(numbers: pd.Series) -> bool:

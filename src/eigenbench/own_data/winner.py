@@ -110,9 +110,8 @@ def how_to_use(workspace: Workspace, problem: Problem, *, header: bool = True, f
         imports = "import numpy\nfrom eigenbench import load_model"
         rows = f'numpy.load("{new}")["X"].reshape(-1, {problem.encoder.n_features_in_})'
     elif folder:
-        imports = (
-            "from eigenbench import load_model\nfrom eigenbench.own_data.images import read_image_folder"
-        )
+        imports = "from eigenbench import load_model\n"
+        imports += "from eigenbench.own_data.images import read_image_folder"
         rows = f'read_image_folder("{new}")[0]'
     else:
         imports = "from eigenbench import load_model, read_table"
