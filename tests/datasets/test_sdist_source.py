@@ -114,7 +114,7 @@ LINK.type, LINK.linkname = tarfile.SYMTYPE, "/etc"
     [
         (BOMB, "more data than"),
         (sdist_of(**{"table.csv": TABLE})[:-40], "ended before the end-of-stream marker"),
-        (b"no archive", "compressed stream"),
+        (b"no archive", "tar headers: "),
         (gzip.compress(b"no tar", mtime=0), "tar headers"),
         (sdist_of(LINK), "neither a file nor a folder"),
         (

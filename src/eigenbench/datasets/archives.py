@@ -22,6 +22,7 @@ _TAR_LIMIT = 1 << 30
 """Most bytes of all members of a compressed tar up to the one that is wanted."""
 
 ZIP_DAMAGE = (
+    tarfile.TarError,
     zipfile.BadZipFile,
     zlib.error,
     lzma.LZMAError,
@@ -59,21 +60,18 @@ def tar_members(archive: str, stream: BinaryIO, limit: int) -> Iterator[tuple[st
         return chunk
 
     bounded: Any = SimpleNamespace(read=read)
-    try:
-        with tarfile.open(fileobj=bounded, mode="r|") as tar:
-            for member in tar:
-                check_member_name(archive, member.name)
-                if member.isdir():
-                    continue
-                content = tar.extractfile(member) if member.isreg() else None
-                if content is None:
-                    raise MalformedData(archive, f"member {member.name!r}", "neither a file nor a folder")
-                left -= member.size
-                if left < 0:
-                    raise MalformedData(archive, f"member {member.name!r}", f"more than {limit} bytes in all")
-                yield member.name, content.read()
-    except (tarfile.TarError, EOFError, ValueError, OverflowError, RecursionError) as error:
-        raise MalformedData(archive, "tar headers", str(error) or type(error).__name__) from error
+    with damage_errors(archive, "tar headers"), tarfile.open(fileobj=bounded, mode="r|") as tar:
+        for member in tar:
+            check_member_name(archive, member.name)
+            if member.isdir():
+                continue
+            content = tar.extractfile(member) if member.isreg() else None
+            if content is None:
+                raise MalformedData(archive, f"member {member.name!r}", "neither a file nor a folder")
+            left -= member.size
+            if left < 0:
+                raise MalformedData(archive, f"member {member.name!r}", f"more than {limit} bytes in all")
+            yield member.name, content.read()
 
 
 def copy_tar_member(path: Path, opener: Callable[[Path], Any], member: str, target: Path, limit: int) -> bool:
@@ -82,7 +80,7 @@ def copy_tar_member(path: Path, opener: Callable[[Path], Any], member: str, targ
     ``opener`` is ``gzip.open`` or ``lzma.open``. Raises `MalformedData` as `tar_members`, up to the member;
     or where it has more than ``limit`` bytes, or the compression is damaged.
     """
-    with compression_errors(path.name), opener(path) as stream:
+    with damage_errors(path.name, "compressed stream"), opener(path) as stream:
         for name, content in tar_members(path.name, stream, _TAR_LIMIT):
             if name == member:
                 with atomic_writer(target, limit) as sink:
@@ -91,41 +89,29 @@ def copy_tar_member(path: Path, opener: Callable[[Path], Any], member: str, targ
     return False
 
 
-@contextmanager
-def compression_errors(name: str) -> Iterator[None]:
-    """Turn what the decompressors raise for damaged input into `MalformedData`."""
-    try:
-        yield
-    except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
-        # bz2 and gzip raise an OSError without a number when they don't understand their input.
-        if getattr(error, "errno", None) is not None:
-            raise
-        raise MalformedData(name, "compressed stream", str(error)) from error
-
-
 def zip_members(path: Path, pattern: str, limit: int) -> Iterator[tuple[str, bytes]]:
     """Yield name and content of the zip's files that match ``pattern``, at most ``limit`` bytes in all."""
     left = limit
-    with zip_errors(path.name, "zip directory"), zipfile.ZipFile(path) as archive:
+    with damage_errors(path.name, "zip directory"), zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
             if not fnmatchcase(check_member_name(path.name, info.filename), pattern) or info.is_dir():
                 continue
             left -= info.file_size
             if left < 0:
                 raise MalformedData(path.name, f"member {info.filename!r}", f"more than {limit} bytes in all")
-            with zip_errors(path.name, f"member {info.filename!r}"):
+            with damage_errors(path.name, f"member {info.filename!r}"):
                 content = archive.read(info.filename)  # never more than the size that it declares
             yield info.filename, content
 
 
 @contextmanager
-def zip_errors(archive: str, place: str, remedy: str = FETCH_AGAIN) -> Iterator[None]:
-    """Turn whatever zipfile and the decompressors raise for damaged input into `MalformedData`."""
+def damage_errors(archive: str, place: str, remedy: str = FETCH_AGAIN) -> Iterator[None]:
+    """Turn whatever tarfile, zipfile and the decompressors raise for damaged input into `MalformedData`."""
     try:
         yield
     except DatasetError:
         raise
-    except OSError as error:  # bzip2 complains without a number, a wrong offset with that of a wrong seek
+    except OSError as error:  # gzip and bzip2 complain without a number, a wrong seek with this one
         if error.errno not in (None, errno.EINVAL):
             raise
         raise MalformedData(archive, place, str(error), remedy) from error

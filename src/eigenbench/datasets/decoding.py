@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from eigenbench.datasets.archives import compression_errors, pack_tar, tar_members
+from eigenbench.datasets.archives import damage_errors, pack_tar, tar_members
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.storage import CHUNK, HashingWriter
 
@@ -23,7 +23,7 @@ def decode(path: Path, steps: Sequence[str], sink: HashingWriter, limit: int) ->
 
     A step that must hold its whole input in memory reads at most ``limit`` bytes.
     """
-    with compression_errors(path.name), path.open("rb") as source:
+    with damage_errors(path.name, "compressed stream"), path.open("rb") as source:
         stream: BinaryIO = source
         for step in steps:
             stream = _STEPS[step](path.name, stream, limit)

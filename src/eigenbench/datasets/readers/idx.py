@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from eigenbench.datasets.archives import compression_errors
+from eigenbench.datasets.archives import damage_errors
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.readers.raw_rows import RawRows
 
@@ -23,7 +23,7 @@ def read_emnist(images: Path, labels: Path) -> RawRows:
     """Read gzip-compressed idx files of EMNIST, whose images are transposed, and turn the images upright."""
     arrays = []
     for path in (images, labels):
-        with compression_errors(path.name), gzip.open(path) as stream:
+        with damage_errors(path.name, "compressed stream"), gzip.open(path) as stream:
             arrays.append(parse_idx(path.name, stream.read()))
     return _labelled(labels, *arrays, transposed=True)
 
