@@ -12,7 +12,8 @@ from eigenbench.datasets import CatalogueError, load_catalogue
 from eigenbench.datasets.formats import AnyFormat
 from eigenbench.datasets.plain_yaml import write_yaml
 from eigenbench.datasets.readers import READERS
-from eigenbench.datasets.sources import InstalledSource, PackageSource, SdistSource, UrlSource
+from eigenbench.datasets.sources.local import InstalledSource
+from eigenbench.datasets.sources.remote import PackageSource, SdistSource, UrlSource
 from eigenbench.datasets.splits import draw_split
 
 PRINTED = load_catalogue().entry("printed_scaled").format.model_dump(mode="json")
@@ -65,7 +66,7 @@ def test_official_and_first_rows_are_counted_and_rows_only_known_about_are_not()
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"licens": "x"}, r"c\.yaml: datasets\.t: .*'licens'.*'licence'\?"),
+        ({"licens": "x"}, r"c\.yaml: datasets\.t\.licens: .*'licens'.*'licence'\?"),
         ({"expect": {"rows": {"trian": 3}, "features": 2, "classes": 3}}, r"expect\.rows\.trian.*'train'\?"),
         ({"parts": {"train": ["table.csv"]}}, "needs parts"),
         ({"parts": {"all": ["other.csv"]}}, "parts name"),

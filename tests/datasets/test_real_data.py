@@ -10,7 +10,7 @@ from sklearn.linear_model import RidgeClassifier
 from small_table import catalogue_of
 
 from eigenbench.datasets import DatasetUnavailable, fetch, load, load_catalogue
-from eigenbench.datasets.sources import PackageSource, SdistSource
+from eigenbench.datasets.sources.remote import PackageSource, SdistSource
 
 MIRROR = os.environ.get("EIGENBENCH_MIRROR")
 pytestmark = [pytest.mark.data, pytest.mark.workflow]

@@ -14,7 +14,7 @@ from eigenbench.reporting.display_names import method_name
 from eigenbench.reporting.drawing import COLOURS
 from eigenbench.reporting.figures import error_against, forest_plot, published_by_group
 from eigenbench.reporting.leaderboard import leaderboard
-from eigenbench.reporting.published import compare_published
+from eigenbench.reporting.published import compare_all_published
 from eigenbench.reporting.replicates import N_COLOURS, RunGroup, group_runs
 from eigenbench.reporting.size_curves import mean_curves
 
@@ -53,6 +53,11 @@ def test_one_place_makes_no_chart(records):
 
 def of_mnist(suite, few) -> list[RunGroup]:
     return group_runs([plan_of(suite)], few)["quick", "mnist"]
+
+
+def judged(suite, few) -> dict[tuple[str, str], float]:
+    rows = compare_all_published([suite], group_runs([plan_of(suite)], few))
+    return published_by_group(rows, "test_errors")
 
 
 def colours_of(root) -> dict[str, set[str]]:
@@ -94,7 +99,7 @@ def test_methods_of_one_experiment_differ_in_colour():
 
 def test_every_ranked_method_has_a_line_with_its_numbers(suite, few):
     board, groups = leaderboard(plan_of(suite), "mnist", few), of_mnist(suite, few)
-    numbers = published_by_group(compare_published(suite, "mnist", groups), "test_errors")
+    numbers = judged(suite, few)
     root = ElementTree.fromstring(forest_plot(board, numbers, groups).svg("k"))
     titles = [title.text for title in root.iterfind(".//{*}title")]
     assert [title.partition(":")[0] for title in titles] == [
@@ -106,7 +111,7 @@ def test_every_ranked_method_has_a_line_with_its_numbers(suite, few):
 
 def test_a_forest_holds_intervals_and_published_numbers(suite, few):
     board, groups = leaderboard(plan_of(suite), "mnist", few), of_mnist(suite, few)
-    published = published_by_group(compare_published(suite, "mnist", groups), "test_errors")
+    published = judged(suite, few)
     board.loc[0, "ci_high"] = 10 * board["mean"].max()
     figure = Figure()
     forest_plot(board, published, groups).draw(figure)

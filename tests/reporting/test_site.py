@@ -268,6 +268,6 @@ def test_a_suite_without_published_numbers_has_no_word_of_them(build, make_recor
 
 
 def test_a_crate_takes_every_file_of_a_report(report):
-    from eigenbench.reporting.crate import REPORT_FILES
+    from eigenbench.bench.records.runs import REPORT_FILES
 
-    assert {path.name for path in report.parent.iterdir() if path.is_file()} == set(REPORT_FILES)
+    assert {path.name for path in report.parent.iterdir()} == set(REPORT_FILES)

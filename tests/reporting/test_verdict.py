@@ -12,7 +12,6 @@ from eigenbench.bench.suites.parts import PublishedNumber
 from eigenbench.reporting.csv_files import results_csv
 from eigenbench.reporting.published import (
     compare_all_published,
-    compare_published,
     comparison_csv,
     judge,
     machines_text,
@@ -130,7 +129,7 @@ def test_receipts_beside_the_reference_are_counted_until_it_is_replaced(tmp_path
     folder = tmp_path / "reference"
     folder.mkdir()
     results = folder / "results.csv"
-    rows = compare_published(suite, "mnist", group_runs([plan_of(suite)], few)["quick", "mnist"])
+    rows = compare_all_published([suite], group_runs([plan_of(suite)], few))
 
     def n_reproduced() -> int:
         return sum(machines_text(MachineCounts(folder), row) == "1 machine" for row in rows)

@@ -106,12 +106,12 @@ def zip_members(path: Path, pattern: str, limit: int) -> Iterator[tuple[str, byt
 
 @contextmanager
 def damage_errors(archive: str, place: str, remedy: str = FETCH_AGAIN) -> Iterator[None]:
-    """Turn whatever tarfile, zipfile and the decompressors raise for damaged input into `MalformedData`."""
+    """Turn what tarfile, zipfile, decompressors and the like raise for damaged input into `MalformedData`."""
     try:
         yield
     except DatasetError:
         raise
-    except OSError as error:  # gzip and bzip2 complain without a number, a wrong seek with this one
+    except OSError as error:  # what they say of their input has no number, that of a wrong seek has this
         if error.errno not in (None, errno.EINVAL):
             raise
         raise MalformedData(archive, place, str(error), remedy) from error

@@ -1,6 +1,5 @@
 """The catalogue: which datasets exist, which files they consist of and where each file may come from."""
 
-import re
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -9,8 +8,9 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from eigenbench.datasets.errors import CatalogueError
 from eigenbench.datasets.formats import AnyFormat, PartitionsFormat, PrintedFormat
-from eigenbench.datasets.plain_yaml import PlainYamlError, read_yaml
-from eigenbench.datasets.sources import AnySource, FolderSource, MirrorSource, PartitionsSource, PathSource
+from eigenbench.datasets.plain_yaml import explained, read_yaml
+from eigenbench.datasets.sources import AnySource
+from eigenbench.datasets.sources.local import FolderSource, MirrorSource, PartitionsSource, PathSource
 from eigenbench.datasets.splits import (
     AnySplit,
     FirstSplit,
@@ -248,17 +248,14 @@ def load_catalogue(path: str | Path | None = None) -> Catalogue:
 
 @cache
 def _load(path: Path, _modified_ns: int) -> Catalogue:
-    try:
-        content = read_yaml(path)
-    except PlainYamlError as error:
-        raise CatalogueError(str(error)) from None
+    content = read_yaml(path, CatalogueError)
     if not isinstance(content, dict):
         raise CatalogueError(f"{path}: expected a mapping with the key 'datasets'")
     try:
         context = {"folder": path.parent}
         return Catalogue.model_validate({"path": str(path), **content}, context=context)
     except ValidationError as error:
-        raise CatalogueError(_explain(path, error)) from None
+        raise CatalogueError(explained(path, error, StrictModel)) from None
 
 
 def own_catalogue(suites_dir: Path) -> Path | None:
@@ -274,21 +271,3 @@ def load_with_own(suites_dir: Path) -> Catalogue:
         return load_catalogue()
     own = load_catalogue(path)
     return own.model_copy(update={"datasets": {**load_catalogue().datasets, **own.datasets}})
-
-
-def _explain(path: Path, error: ValidationError) -> str:
-    known = {field for model in _models(StrictModel) for field in model.model_fields}
-    lines = []
-    for problem in error.errors(include_url=False):
-        *where, key = [str(part) for part in problem["loc"]] or [""]
-        if problem["type"] == "extra_forbidden":
-            lines.append(f"{'.'.join(where)}: unknown key {key!r}.{near_match(key, known)}")
-        else:
-            allowed = re.findall(r"'(.*?)'", problem.get("ctx", {}).get("expected", ""))
-            hint = near_match(str(problem["input"]), allowed)
-            lines.append(f"{'.'.join([*where, key])}: {problem['msg']}{hint and '.' + hint}")
-    return "\n".join(f"{path}: {line}" for line in lines)
-
-
-def _models(base: type[StrictModel]) -> list[type[StrictModel]]:
-    return [base, *(model for child in base.__subclasses__() for model in _models(child))]

@@ -1,16 +1,25 @@
-"""YAML of plain values: read with bounds and by the rules of YAML 1.2, written so that it is read back."""
+"""YAML of plain values: read with bounds and by the rules of YAML 1.2, written so that it is read back.
+
+What is wrong with a file, as YAML or as a model of its content, is told by the place, with the nearest key.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
 import yaml
+from pydantic import BaseModel, ValidationError
+
+from eigenbench.datasets.strict_model import near_match
 
 #: Bounds of a file: bytes, values with every alias written out, and levels of mappings and lists.
 MAX_BYTES, MAX_VALUES, MAX_DEPTH = 2**20, 50_000, 24
+
+#: So many errors of a file are told.
+_MAX_ERRORS = 20
 
 _TAG = "tag:yaml.org,2002:"
 #: Texts without quotes that are no texts: those of YAML 1.2, its merge keys, and dates, which are refused.
@@ -30,6 +39,48 @@ _RESOLVED: tuple[tuple[str, str, str], ...] = (
 
 class PlainYamlError(ValueError):
     """A file does not hold plain values; the message names file, line and remedy."""
+
+
+class InnerError(ValueError):
+    """A value inside a model is not valid as a ``model`` of its own; ``error`` says where."""
+
+    def __init__(self, error: ValidationError, model: type[BaseModel]) -> None:
+        super().__init__(str(error))
+        self.error, self.model = error, model
+
+
+def explained(path: Path, error: ValidationError, base: type[BaseModel]) -> str:
+    """Return a line for each error of a file: its place, what is wrong, and the nearest key.
+
+    The keys are those of ``base`` and of all models that derive from it.
+    """
+    lines = list(_explained(error, base, ()))
+    if (left_out := len(lines) - _MAX_ERRORS) > 0:
+        lines[_MAX_ERRORS:] = [f"{left_out} more errors"]
+    return "\n".join(f"{path}: {line}" for line in lines)
+
+
+def _explained(error: ValidationError, base: type[BaseModel], prefix: tuple[str, ...]) -> Iterator[str]:
+    known = {key for model in _derived(base) for key in model.model_fields}
+    for item in error.errors(include_url=False):
+        location = (*prefix, *map(str, item["loc"]))
+        place, given, details = ".".join(location) or "file", item["input"], item.get("ctx", {})
+        if isinstance(inner := details.get("error"), InnerError):
+            yield from _explained(inner.error, inner.model, location)
+        elif item["type"] == "extra_forbidden" and location[-1] in known:
+            yield f"{place}: the key {location[-1]!r} does not belong here: it is one of another part"
+        elif item["type"] == "extra_forbidden":
+            yield f"{place}: unknown key {location[-1]!r}.{near_match(location[-1], sorted(known))}"
+        elif item["type"] in ("tuple_type", "list_type") and not isinstance(given, dict):
+            yield f"{place}: write a list, [{given}] (found {given!r:.80})"
+        else:
+            found = "" if isinstance(given, dict | list | tuple | BaseModel) else f" (found {given!r:.80})"
+            hint = near_match(str(given), re.findall(r"'(.*?)'", details.get("expected", "")))
+            yield f"{place}: {item['msg'].removeprefix('Value error, ')}{found}{hint and '.' + hint}"
+
+
+def _derived(base: type[BaseModel]) -> list[type[BaseModel]]:
+    return [base, *(model for child in base.__subclasses__() for model in _derived(child))]
 
 
 def _refusal(node: yaml.Node, problem: str) -> yaml.MarkedYAMLError:
@@ -85,11 +136,11 @@ def write_yaml(content: Any) -> str:
     return yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
 
-def read_yaml(path: Path) -> Any:
+def read_yaml(path: Path, refusal: type[Exception] = PlainYamlError) -> Any:
     """Read one YAML file of plain values: texts, numbers, true, false, null, lists and mappings.
 
     Numbers, booleans and null are those of YAML 1.2: ``1e-3`` is a number, ``010`` is ten, ``yes`` and
-    ``1:30`` are texts. Raises `PlainYamlError` with the file and the line for what is not UTF-8 or not YAML,
+    ``1:30`` are texts. Raises a ``refusal`` with the file and the line for what is not UTF-8 or not YAML,
     a key that is given twice or is not a text, a date, a tag, a value inside itself, or too large a file.
     """
     try:
@@ -102,56 +153,41 @@ def read_yaml(path: Path) -> Any:
         return yaml.load(text, Loader=_Loader)
     except UnicodeDecodeError as error:
         number = data.count(b"\n", 0, error.start) + 1
-        raise PlainYamlError(
-            f"{path}: line {number}: not UTF-8 ({error.reason}): save the file as UTF-8"
-        ) from None
+        raise refusal(f"{path}: line {number}: not UTF-8 ({error.reason}): save it as UTF-8") from None
     except yaml.MarkedYAMLError as error:
         line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
-        raise PlainYamlError(f"{path}: {line}{error.problem or error.context}") from None
+        raise refusal(f"{path}: {line}{error.problem or error.context}") from None
     except (OSError, PlainYamlError, yaml.YAMLError) as error:
-        raise PlainYamlError(f"{path}: {error}") from None
+        raise refusal(f"{path}: {error}") from None
 
 
 def _check_extent(text: str) -> None:
     """Raise where a document is too deep or too large with its aliases written out, or has a tag."""
-    anchored: dict[str, _Extent] = {}
-    path = [_Extent(None)]
+    # Values and levels, with aliases written out: of what has an anchor, and so far of each open collection.
+    anchored: dict[str, tuple[int, int]] = {}
+    path: list[tuple[str | None, int, int]] = [(None, 0, 0)]
     for event in yaml.parse(text, Loader=_Loader):
-        problem = None
+        problem, closed = None, None
         if tag := getattr(event, "tag", None):
             problem = f"the tag {tag!r:.40} is not allowed: write the value without it"
         if isinstance(event, yaml.CollectionStartEvent):
-            path.append(_Extent(event.anchor, values=1, levels=1))
+            path.append((event.anchor, 1, 1))
         elif isinstance(event, yaml.CollectionEndEvent):
             closed = path.pop()
-            path[-1].add(closed)
-            if closed.anchor:
-                anchored[closed.anchor] = closed
         elif isinstance(event, yaml.ScalarEvent):
-            path[-1].values += 1
-            if event.anchor:
-                anchored[event.anchor] = _Extent(event.anchor, values=1)
+            closed = (event.anchor, 1, 0)
+        elif isinstance(event, yaml.AliasEvent) and event.anchor in anchored:
+            closed = (None, *anchored[event.anchor])
         elif isinstance(event, yaml.AliasEvent):
-            if event.anchor in anchored:
-                path[-1].add(anchored[event.anchor])
-            else:
-                problem = f"the alias *{event.anchor:.40} names nothing before it, or what it is part of"
-        if len(path) - 2 + path[-1].levels > MAX_DEPTH:
+            problem = f"the alias *{event.anchor:.40} names nothing before it, or what it is part of"
+        if closed is not None:
+            anchor, values, levels = closed
+            if anchor:
+                anchored[anchor] = values, levels
+            path[-1] = path[-1][0], path[-1][1] + values, max(path[-1][2], levels + 1)
+        if len(path) - 2 + path[-1][2] > MAX_DEPTH:
             problem = f"more than {MAX_DEPTH} levels of mappings and lists"
-        if path[-1].values > MAX_VALUES:
+        if path[-1][1] > MAX_VALUES:
             problem = f"more than {MAX_VALUES} values, with aliases written out"
         if problem:
             raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)  # type: ignore[arg-type]
-
-
-@dataclass
-class _Extent:
-    """The values and levels of a value, or so far of an open collection, with aliases written out."""
-
-    anchor: str | None
-    values: int = 0
-    levels: int = 0
-
-    def add(self, inner: _Extent) -> None:
-        self.values += inner.values
-        self.levels = max(self.levels, inner.levels + 1)

@@ -11,7 +11,7 @@ from eigenbench.atomic_files import making_folder
 from eigenbench.bench.code_hash import own_code_files
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record, read_record_and_files
-from eigenbench.bench.records.runs import REPORTED_FILES
+from eigenbench.bench.records.runs import REPORT_FILES, REPORTED_FILES
 from eigenbench.datasets.catalogue import load_catalogue, own_catalogue
 from eigenbench.project_files import project_folder
 from eigenbench.reporting import ReportError
@@ -19,11 +19,6 @@ from eigenbench.reporting.inputs import read_inputs
 
 #: Kept of a run where it is asked for, beside what reports read.
 MODEL = "model.skops"
-
-REPORT_FILES = (
-    "index.html",
-    *(f"{name}.csv" for name in ("results", "comparison", "leaderboard", "ranks", "pairs", "searches")),
-)
 
 
 def write_crate(

@@ -134,12 +134,6 @@ class PublishedComparison:
         )
 
 
-def compare_published(suite: Suite, experiment: str, groups: Sequence[RunGroup]) -> list[PublishedComparison]:
-    """Compare the published numbers of one experiment with its groups, in the suite's order."""
-    spec = suite.experiments[experiment]
-    return judged_once(_compare(suite.name, experiment, spec, number, groups) for number in spec.published)
-
-
 def _compare(
     suite: str, name: str, spec: ExperimentSpec, number: PublishedNumber, groups: Sequence[RunGroup]
 ) -> PublishedComparison:

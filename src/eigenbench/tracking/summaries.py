@@ -13,7 +13,7 @@ from eigenbench.bench.records.record import Record
 from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.reporting.formatting import MetricStyle, lower_is_better, metric_style
 from eigenbench.reporting.leaderboard import standings
-from eigenbench.reporting.published import PublishedComparison, compare_published
+from eigenbench.reporting.published import PublishedComparison, compare_all_published
 from eigenbench.reporting.replicates import Estimate, RunGroup, group_runs, headline_direction
 from eigenbench.tracking.suite_store import SUMMARY, Key
 
@@ -107,8 +107,9 @@ def summarize(
     spec = plan.suite.experiments.get(experiment) if plan else None
     comparisons: list[PublishedComparison] = []
     if plan and spec:
-        groups = group_runs([plan], records, results_dir=results_dir)[plan.suite.name, experiment]
-        comparisons = compare_published(plan.suite, experiment, groups)
+        planned = group_runs([plan], records, results_dir=results_dir)
+        groups = planned[plan.suite.name, experiment]
+        comparisons = compare_all_published([plan.suite], planned)
     else:
         groups = _groups_of(records)
     headline, lower = _headline(spec, records)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from eigenbench.bench.protocols.base import SettingsModel, Several
 from eigenbench.bench.records.runs import RECEIPTS, RESULT_FILES
@@ -90,42 +89,8 @@ class SuiteError(ValueError):
     """A suite or configuration file is not valid; the message names file, key and remedy."""
 
 
-class SettingsError(ValueError):
-    """The settings of a protocol are not valid; ``error`` says where, ``keys`` are those that exist."""
-
-    def __init__(self, error: ValidationError, keys: Iterable[str]) -> None:
-        super().__init__(str(error))
-        self.error = error
-        self.keys = tuple(keys)
-
-
-def explained(error: ValidationError, known: Iterable[str], prefix: tuple[str, ...] = ()) -> list[str]:
-    """Return a line for each error: where it is, what is wrong, and the nearest known key."""
-    lines = []
-    for item in error.errors():
-        location = (*prefix, *(str(part) for part in item["loc"]))
-        place, cause = ".".join(location) or "file", item.get("ctx", {}).get("error")
-        if isinstance(cause, SettingsError):
-            lines += explained(cause.error, cause.keys, location)
-        elif item["type"] == "extra_forbidden":
-            lines.append(f"{place}: {_unknown_key(location[-1], known)}")
-        elif item["type"] in ("tuple_type", "list_type") and not isinstance(item["input"], dict):
-            lines.append(f"{place}: write a list, [{item['input']}] (found {item['input']!r:.80})")
-        else:
-            given = item["input"]
-            found = "" if isinstance(given, dict | list | tuple | BaseModel) else f" (found {given!r:.80})"
-            lines.append(f"{place}: {item['msg'].removeprefix('Value error, ')}{found}")
-    return lines
-
-
-def _unknown_key(key: str, known: Iterable[str]) -> str:
-    if key in known:
-        return f"the key {key!r} does not belong here: it is one of another part"
-    return f"unknown key {key!r}.{near_match(key, list(known))}"
-
-
 class SuiteModel(SettingsModel):
-    """Base of the parts of a suite file, whose keys are known by `_validate`."""
+    """Base of the parts of a suite file."""
 
 
 def _parse_step(value: Any) -> Any:

@@ -12,9 +12,9 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from eigenbench.bench.suites.parts import MethodSpec, SuiteError, explained
+from eigenbench.bench.suites.parts import MethodSpec, SuiteError, SuiteModel
 from eigenbench.bench.suites.steps import Step, with_params
-from eigenbench.datasets.plain_yaml import PlainYamlError, read_yaml
+from eigenbench.datasets.plain_yaml import explained, read_yaml
 from eigenbench.project_files import project_folder
 
 Grid = dict[str, list[Any]]
@@ -41,12 +41,9 @@ class Recipe(MethodSpec):
 def load_recipes(path: Path = _FILE) -> dict[str, Recipe]:
     """Return the recipes of a file; raises a SuiteError that names the file, the recipe and the key."""
     try:
-        return TypeAdapter(dict[str, Recipe]).validate_python(read_yaml(path))
-    except PlainYamlError as error:
-        raise SuiteError(str(error)) from None
+        return TypeAdapter(dict[str, Recipe]).validate_python(read_yaml(path, SuiteError))
     except ValidationError as error:
-        lines = explained(error, Recipe.model_fields)
-        raise SuiteError("\n".join(f"{path}: {line}" for line in lines)) from None
+        raise SuiteError(explained(path, error, SuiteModel)) from None
 
 
 def of_width(recipe: Recipe, n_features: int) -> Recipe | None:

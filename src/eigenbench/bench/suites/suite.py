@@ -34,13 +34,13 @@ from eigenbench.bench.suites.parts import (
     PublishedNumber,
     Seconds,
     Seeds,
-    SettingsError,
     SuiteModel,
     ValidationSpec,
     check_distinct,
     check_reference,
 )
 from eigenbench.bench.suites.recipes import load_recipes, of_width
+from eigenbench.datasets.plain_yaml import InnerError
 
 #: Measured beside these: `eigenbench.methods.metrics.multilabel` and `eigenbench.bench.jobs.scoring`.
 _MULTILABEL_EXTRA = (
@@ -154,7 +154,7 @@ class ExperimentSpec(SuiteModel):
         try:
             complete = kind.model_validate(settings)
         except ValidationError as error:
-            raise SettingsError(error, kind.model_fields) from None
+            raise InnerError(error, kind) from None
         for item, _ in complete.components():
             find_component(item)
         return complete.complete()

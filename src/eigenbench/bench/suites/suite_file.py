@@ -9,21 +9,18 @@ from collections.abc import Container
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
 from eigenbench.bench.protocols.base import Several
 from eigenbench.bench.records.runs import REPORT_FILES
 from eigenbench.bench.registry import near_match
-from eigenbench.bench.suites.parts import Identifier, SuiteError, SuiteModel, explained
+from eigenbench.bench.suites.parts import Identifier, SuiteError, SuiteModel
 from eigenbench.bench.suites.recipes import load_recipes
-from eigenbench.bench.suites.steps import Step
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.datasets.catalogue import OWN_CATALOGUE, Catalogue, load_catalogue, load_with_own
-from eigenbench.datasets.plain_yaml import PlainYamlError, read_yaml
+from eigenbench.datasets.plain_yaml import explained, read_yaml
 from eigenbench.datasets.strict_model import printable
 from eigenbench.project_files import project_folder
-
-_MAX_ERRORS = 20
 
 #: The file of BibTeX entries in a folder of suites.
 REFERENCES = "references.bib"
@@ -73,10 +70,7 @@ def load_suite(path: Path, datasets: list[str] | None = None) -> Suite:
     A SuiteError names the file, the key and the nearest known word.
     """
     load_recipes()  # a fault in them is one error here, not one of each experiment
-    try:
-        content = read_yaml(path)
-    except PlainYamlError as error:
-        raise SuiteError(str(error)) from None
+    content = read_yaml(path, SuiteError)
     if not isinstance(content, dict):
         raise SuiteError(f"{path}: expected a mapping with the keys title, description, experiments")
     suite: Suite = _validate(Suite, {"name": path.stem, **content}, path)
@@ -104,17 +98,12 @@ def validate_config(content: dict[str, Any], path: Path) -> Config:
     return _validate(Config, content, path)
 
 
-def _validate(model: type[BaseModel], content: dict[str, Any], path: Path) -> Any:
+def _validate(model: type[SuiteModel], content: dict[str, Any], path: Path) -> Any:
     _check_values(content, f"{path}: ")
-    models: list[type[BaseModel]] = [Step, *SuiteModel.__subclasses__()]
-    known = sorted({key for kind in models for key in kind.model_fields})
     try:
         return model.model_validate(content, context={"folder": path.parent})
     except ValidationError as error:
-        lines = explained(error, known)
-        left_out = len(lines) - _MAX_ERRORS
-        lines = lines[:_MAX_ERRORS] + ([f"{left_out} more errors"] if left_out > 0 else [])
-        raise SuiteError("\n".join(f"{path}: {line}" for line in lines)) from None
+        raise SuiteError(explained(path, error, SuiteModel)) from None
 
 
 def _check_values(value: Any, place: str) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 from pydantic import Field, TypeAdapter, ValidationError
 
+from eigenbench.datasets.archives import damage_errors
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.readers.raw_rows import RawRows
 
@@ -69,22 +70,15 @@ def draw_strokes(strokes: Drawing) -> np.ndarray:
 
 def _scanned(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Return the images, ordered by letter, and the letters' numbers."""
-    from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 
     names = [str(number) for number in range(1 + _SIDE * _SIDE)]
-    try:
-        with path.open("rb") as stream:
-            file = ParquetFile(stream)
-            schema = file.schema_arrow
-            if schema.names != names or any(str(kind) != "uint8" for kind in schema.types):
-                raise MalformedData(path.name, "columns", "not a number and 784 pixels, all of them bytes")
-            table = file.read()
-        values = np.stack([column.to_numpy() for column in table.columns], axis=1)
-    except (ArrowException, OSError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise MalformedData(path.name, "parquet", str(error)[:200]) from error
+    with damage_errors(path.name, "parquet"), path.open("rb") as stream:
+        file = ParquetFile(stream)
+        schema = file.schema_arrow
+        if schema.names != names or any(str(kind) != "uint8" for kind in schema.types):
+            raise MalformedData(path.name, "columns", "not a number and 784 pixels, all of them bytes")
+        values = np.stack([column.to_numpy() for column in file.read().columns], axis=1)
     if values.dtype != np.uint8:
         raise MalformedData(path.name, "columns", "a missing value")
     codes = values[:, 0]

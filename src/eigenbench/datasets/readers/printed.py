@@ -7,6 +7,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 from scipy.ndimage import gaussian_filter
 
+from eigenbench.datasets.archives import damage_errors
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.formats import PrintedFormat
 from eigenbench.datasets.readers.raw_rows import RawRows
@@ -41,15 +42,10 @@ def read_printed(path: Path, *, options: PrintedFormat, part: Literal["train", "
     # The size at which a capital is drawn about as large as its largest image.
     largest = options.scaled[1] if options.scaled else 1.0
     size = round(largest * options.extent * options.size * _OVERSAMPLING / 0.73)
-    try:
+    with damage_errors(path.name, "font"):  # FreeType reads the outlines only when it draws them
         font = ImageFont.truetype(str(path), size=size, layout_engine=ImageFont.Layout.BASIC)
-    except OSError as error:
-        raise MalformedData(path.name, "file", f"not a font ({error})") from error
-    try:
         missing = _ink(font, "\uffff")
         inks = {character: _ink(font, character) for character in images}
-    except OSError as error:  # FreeType reads the outlines only now
-        raise MalformedData(path.name, "outlines", f"not drawable ({error})") from error
     blocks = [
         _draw_all(path, ink, options, images[character], character, missing)
         for character, ink in inks.items()

@@ -1,50 +1,32 @@
-"""The kinds of source that the catalogue can name."""
+"""The kinds of source that the catalogue can name, each by a key of its own."""
 
 from typing import Annotated, Any
 
-from pydantic import Discriminator, Tag
+from pydantic import BeforeValidator, SerializeAsAny, ValidationError, ValidationInfo
 
-from eigenbench.datasets.sources.local import (
-    FolderSource,
-    InstalledSource,
-    MirrorSource,
-    PartitionsSource,
-    PathSource,
-)
-from eigenbench.datasets.sources.remote import PackageSource, SdistSource, UrlSource
+from eigenbench.datasets.plain_yaml import InnerError
+from eigenbench.datasets.sources import local, remote
+from eigenbench.datasets.sources.source import Source
 
-__all__ = [
-    "AnySource",
-    "FolderSource",
-    "InstalledSource",
-    "MirrorSource",
-    "PackageSource",
-    "PartitionsSource",
-    "PathSource",
-    "SdistSource",
-    "UrlSource",
-]
-
-_KINDS = ("mirror", "path", "url", "package", "sdist", "installed", "folder", "partitions")
+SOURCES: dict[str, type[Source]] = {
+    source.kind: source
+    for source in (
+        *(local.MirrorSource, local.PathSource, remote.UrlSource, remote.PackageSource, remote.SdistSource),
+        *(local.InstalledSource, local.FolderSource, local.PartitionsSource),
+    )
+}
 
 
-def _kind_of(value: Any) -> str | None:
-    present = value if isinstance(value, dict) else getattr(value, "__dict__", {})
-    return next((kind for kind in _KINDS if kind in present), None)
+def _of_its_kind(value: Any, info: ValidationInfo) -> Any:
+    if not isinstance(value, dict):
+        return value
+    kind = next((kind for kind in SOURCES if kind in value), None)
+    if kind is None:
+        raise ValueError(f"a source needs one of the keys {', '.join(SOURCES)}")
+    try:
+        return SOURCES[kind].model_validate(value, context=info.context)
+    except ValidationError as error:
+        raise InnerError(error, SOURCES[kind]) from None
 
 
-AnySource = Annotated[
-    Annotated[MirrorSource, Tag("mirror")]
-    | Annotated[PathSource, Tag("path")]
-    | Annotated[UrlSource, Tag("url")]
-    | Annotated[PackageSource, Tag("package")]
-    | Annotated[SdistSource, Tag("sdist")]
-    | Annotated[InstalledSource, Tag("installed")]
-    | Annotated[FolderSource, Tag("folder")]
-    | Annotated[PartitionsSource, Tag("partitions")],
-    Discriminator(
-        _kind_of,
-        custom_error_type="source_kind",
-        custom_error_message=f"a source needs one of the keys {', '.join(_KINDS)}",
-    ),
-]
+AnySource = Annotated[SerializeAsAny[Source], BeforeValidator(_of_its_kind)]
