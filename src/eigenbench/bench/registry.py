@@ -33,15 +33,15 @@ _FAMILIES: dict[str, Kind] = {
 #: Exports that need a feature map, a classifier or a task of their own.
 _NOT_OFFERED = ("DoublyStochasticLogistic", "GeometricMeanEnsemble", "OneExampleNearestNeighbour")
 
-#: Kind, module and names of the others.
-_REGISTERED: tuple[tuple[Kind, str, tuple[str, ...]], ...] = (
+#: Kind, module and names of the others, and the optional dependency that they need.
+_REGISTERED: tuple[tuple[Any, ...], ...] = (
     ("preprocessing", "sklearn.preprocessing", ("StandardScaler", "Normalizer")),
     ("preprocessing", "eigenbench.methods.preprocessing.table_preprocessor", ("TablePreprocessor",)),
     ("embedding", "sklearn.decomposition", ("PCA", "KernelPCA", "TruncatedSVD")),
     ("embedding", "sklearn.discriminant_analysis", ("LinearDiscriminantAnalysis",)),
     ("embedding", f"{_PEERS}.cross_decomposition", ("LabelPLS", "LabelCCA")),
-    ("embedding", f"{_PEERS}.metric_learners", ("LFDA", "NCA", "MMC_Supervised")),
-    ("embedding", f"{_PEERS}.supervised_umap", ("UMAP",)),
+    ("embedding", f"{_PEERS}.metric_learners", ("LFDA", "NCA", "MMC_Supervised"), "peers"),
+    ("embedding", f"{_PEERS}.supervised_umap", ("UMAP",), "rivals"),
     ("expansion", "sklearn.kernel_approximation", ("PolynomialCountSketch", "Nystroem", "RBFSampler")),
     ("expansion", "sklearn.pipeline", ("FeatureUnion",)),
     ("expansion", "sklearn.ensemble", ("RandomTreesEmbedding",)),
@@ -49,23 +49,14 @@ _REGISTERED: tuple[tuple[Kind, str, tuple[str, ...]], ...] = (
     ("classifier", "sklearn.svm", ("LinearSVC", "SVC")),
     ("classifier", "sklearn.neighbors", ("KNeighborsClassifier",)),
     ("classifier", "sklearn.ensemble", ("HistGradientBoostingClassifier", "RandomForestClassifier")),
-    ("classifier", "lightgbm", ("LGBMClassifier",)),
+    ("classifier", "lightgbm", ("LGBMClassifier",), "rivals"),
     ("classifier", f"{_PEERS}.one_vs_rest", ("OneVsRestLogistic",)),
     ("classifier", f"{_PEERS}.subsampled_svc", ("SubsampledSVC",)),
-    ("classifier", f"{_PEERS}.vowpal_wabbit", ("VowpalWabbitOAA", "VowpalWabbitLOMTree")),
-    ("classifier", f"{_PEERS}.napkinxc_plt", ("NapkinXCPLT",)),
+    ("classifier", f"{_PEERS}.vowpal_wabbit", ("VowpalWabbitOAA", "VowpalWabbitLOMTree"), "peers"),
+    ("classifier", f"{_PEERS}.napkinxc_plt", ("NapkinXCPLT",), "peers"),
     ("control", "sklearn.dummy", ("DummyClassifier",)),
     ("control", f"{_PEERS}.bayes_rule", ("BayesRule",)),
 )
-
-#: Modules that need an optional dependency.
-_EXTRAS = {
-    "lightgbm": "rivals",
-    f"{_PEERS}.metric_learners": "peers",
-    f"{_PEERS}.napkinxc_plt": "peers",
-    f"{_PEERS}.supervised_umap": "rivals",
-    f"{_PEERS}.vowpal_wabbit": "peers",
-}
 
 
 def _exported() -> Iterator[Component]:
@@ -77,9 +68,7 @@ def _exported() -> Iterator[Component]:
 
 
 _FURTHER = (
-    Component(name, module, kind, _EXTRAS.get(module))
-    for kind, module, names in _REGISTERED
-    for name in names
+    Component(name, module, kind, *extra) for kind, module, names, *extra in _REGISTERED for name in names
 )
 COMPONENTS: dict[str, Component] = {
     item.name: item for item in sorted((*_exported(), *_FURTHER), key=lambda item: KINDS.index(item.kind))

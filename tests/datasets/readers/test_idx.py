@@ -43,13 +43,13 @@ def test_emnist_images_are_turned_upright():
 @pytest.mark.parametrize(
     ("reader", "images", "labels", "message"),
     [
-        (read_idx_array, idx(IMAGES)[:-1], (), "byte 39: 39 bytes"),
-        (read_idx_array, idx(IMAGES)[:9], (), "the header needs 16 bytes"),
+        (read_idx_array, idx(IMAGES)[:-1], (), "header: cannot reshape"),
+        (read_idx_array, idx(IMAGES)[:9], (), "header: .* at least 16 bytes"),
         (read_idx_array, b"\0\0\x0d\x01" + bytes(8), (), "doesn't start an idx file"),
         (read_idx, idx(IMAGES), [idx(IMAGES[0, 0, :3])], r"labels of shape \(3,\) for .* shape \(2, 3, 4\)"),
         (read_emnist, b"plain", [LABELS], "file, compressed stream"),
         (read_emnist, packed(idx(IMAGES))[:-9], [LABELS], "file, compressed stream"),
-        (read_emnist, packed(idx(IMAGES)[:-1]), [LABELS], "file, byte 39"),
+        (read_emnist, packed(idx(IMAGES)[:-1]), [LABELS], "file, header: cannot reshape"),
         (read_emnist, packed(idx(IMAGES[:1])), [LABELS], r"labels of shape \(2,\) for .* shape \(1, 3, 4\)"),
         (read_emnist, packed(idx(IMAGES[0])), [LABELS], r"images of shape \(3, 4\)"),
     ],

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from scipy.sparse import csr_array
 
+from eigenbench.datasets.archives import damage_errors
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.readers.raw_rows import Matrix, RawRows, integer_labels, natural_key
 
@@ -94,10 +95,8 @@ def _numbers(path: Path, dtype: type) -> np.ndarray:
         first = text.read(1)
     if first in (b"", b"\n"):
         raise MalformedData(path.name, "line 1", "the file or its first line is empty")
-    try:
+    with damage_errors(path.name, "table"):
         return np.loadtxt(path, dtype=dtype, comments=None, ndmin=2, encoding="ascii")
-    except (ValueError, OverflowError) as error:
-        raise MalformedData(path.name, "table", str(error)) from error
 
 
 def read_orange_table(path: Path, *, label: str, text: str | None, n_features: int) -> RawRows:

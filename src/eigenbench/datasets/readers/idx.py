@@ -11,8 +11,6 @@ from eigenbench.datasets.archives import damage_errors
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.readers.raw_rows import RawRows
 
-_UINT8 = 0x08
-
 
 def read_idx(images: Path, labels: Path) -> RawRows:
     """Read uncompressed idx files of unsigned bytes: images of 2 or more dimensions, and their labels."""
@@ -43,18 +41,8 @@ def read_idx_array(path: Path) -> np.ndarray:
 
 def parse_idx(name: str, data: bytes) -> np.ndarray:
     """Return the array of unsigned bytes that an idx file's content holds; ``name`` is for messages."""
-    if len(data) < 4 or data[:2] != b"\0\0" or data[2] != _UINT8 or data[3] == 0:
-        raise MalformedData(name, "byte 0", f"{data[:4]!r} doesn't start an idx file of unsigned bytes")
-    start = 4 + 4 * data[3]
-    if len(data) < start:
-        raise MalformedData(name, f"byte {len(data)}", f"the header needs {start} bytes")
-    shape = struct.unpack_from(f">{data[3]}I", data, 4)
-    expected = start + prod(shape)
-    if len(data) != expected:
-        raise MalformedData(
-            name, f"byte {len(data)}", f"{len(data)} bytes, the header {shape} needs {expected}"
-        )
-    try:
-        return np.frombuffer(data, dtype=np.uint8, offset=start).reshape(shape)
-    except ValueError as error:  # more dimensions than numpy has, or sizes that only fit with a zero
-        raise MalformedData(name, "header", str(error)) from error
+    with damage_errors(name, "header"):  # NumPy's too, where sizes and bytes do not fit together
+        if data[:3] != b"\0\0\x08" or not any(data[3:4]):
+            raise ValueError(f"{data[:4]!r} doesn't start an idx file of unsigned bytes")
+        shape = struct.unpack_from(f">{data[3]}I", data, 4)
+        return np.frombuffer(data, dtype=np.uint8, offset=4 + 4 * data[3]).reshape(shape)

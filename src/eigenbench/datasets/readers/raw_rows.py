@@ -54,10 +54,6 @@ def integer_labels(path: Path, values: np.ndarray) -> np.ndarray:
 
 def natural_key(name: str) -> list[tuple[int, str, str]]:
     """Return a sort key that compares runs of digits as numbers, of any length, and the rest as text."""
-    return [_key(part) for part in re.split(r"([0-9]+)", name)]
-
-
-def _key(part: str) -> tuple[int, str, str]:
-    digits = part.lstrip("0") if part.isascii() and part.isdigit() else ""
-    is_number = part.isascii() and part.isdigit()
-    return (1 + len(digits), digits, part) if is_number else (0, "", part)
+    parts = re.split("([0-9]+)", name)  # of which every second one is a number
+    numbers = [part.lstrip("0") * (place % 2) for place, part in enumerate(parts)]
+    return [(len(number), number, part) for number, part in zip(numbers, parts, strict=True)]
