@@ -12,6 +12,7 @@ from eigenbench.cli import app
 from eigenbench.reporting import ReportError
 from eigenbench.reporting.display_names import method_name
 from eigenbench.reporting.export import export_suite
+from eigenbench.reporting.inputs import ReportInputs
 from eigenbench.reporting.leaderboard import leaderboard
 from eigenbench.reporting.shown_table import Cell, Row, ShownTable
 from eigenbench.reporting.site import render
@@ -59,8 +60,7 @@ def test_each_table_and_figure_is_a_file_in_each_format(export, tmp_path):
 def test_the_numbers_are_those_of_the_report(export, tmp_path, suite, suite_path, few, results_dir):
     export(figures=["svg"])
     out, report = tmp_path / "out", tmp_path / "r"
-    places = {"reports_dir": report, "results_dir": results_dir, "suite_paths": {"quick": suite_path}}
-    render([plan_of(suite)], few, **places)
+    render(ReportInputs([plan_of(suite)], {"quick": suite_path}, few, results_dir), report)
     assert (out / "quick-published.csv").read_bytes() == (report / "comparison.csv").read_bytes()
     boards = [(out / f"quick-{name}-leaderboard.csv").read_text() for name in ("mnist", "digits")]
     assert boards[0] + boards[1].partition("\n")[2] == (report / "leaderboard.csv").read_text()

@@ -6,6 +6,7 @@ import re
 import pytest
 from record_files import plan_of
 
+from eigenbench.reporting.inputs import ReportInputs
 from eigenbench.reporting.site import render
 
 pytest.importorskip("playwright.sync_api", reason="pip install 'eigenbench[browser]'")
@@ -18,7 +19,7 @@ BOARD = "table[data-name$='-leaderboard']"
 @pytest.fixture(scope="module")
 def address(tmp_path_factory, suite, suite_path, records) -> str:
     folder = tmp_path_factory.mktemp("reports")
-    return render([plan_of(suite)], records, reports_dir=folder, suite_paths={"quick": suite_path}).as_uri()
+    return render(ReportInputs([plan_of(suite)], {"quick": suite_path}, records), folder).as_uri()
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from record_files import plan_of
 from eigenbench.bench.exhibits import Histogram, Images, Scatter
 from eigenbench.bench.records.record import Failure
 from eigenbench.bench.suites.suite_file import load_suite
+from eigenbench.reporting.inputs import ReportInputs
 from eigenbench.reporting.page_tables import measure_tables
 from eigenbench.reporting.replicates import group_runs
 from eigenbench.reporting.site import render
@@ -67,8 +68,8 @@ def exhibits(seed):
 
 @pytest.fixture(scope="module")
 def text(measured, runs, tmp_path_factory):
-    places = {"reports_dir": tmp_path_factory.mktemp("reports"), "suite_paths": {"measured": PATH}}
-    return render([plan_of(measured)], runs, **places).read_text("utf-8")
+    inputs = ReportInputs([plan_of(measured)], {"measured": PATH}, runs)
+    return render(inputs, tmp_path_factory.mktemp("reports")).read_text("utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from eigenbench.bench.suites.suite import Suite
 from eigenbench.reporting import ReportError
 from eigenbench.reporting.display_names import dataset_name, method_name
 from eigenbench.reporting.formatting import metric_style
+from eigenbench.reporting.inputs import ReportInputs
 from eigenbench.reporting.leaderboard import best_name, leaderboard, significance
 from eigenbench.reporting.parameters import parameters_of
 from eigenbench.reporting.site import render
@@ -36,8 +37,8 @@ def content(folder):
 @pytest.fixture
 def build(tmp_path, suite, suite_path, records):
     def build(chosen=records, shown=suite, **options) -> str:
-        places = {"reports_dir": tmp_path / "reports", "suite_paths": {"quick": suite_path}}
-        return render([plan_of(shown)], chosen, **places, **options).read_text(encoding="utf-8")
+        inputs = ReportInputs([plan_of(shown)], {"quick": suite_path}, chosen, **options)
+        return render(inputs, tmp_path / "reports").read_text(encoding="utf-8")
 
     return build
 
@@ -45,7 +46,7 @@ def build(tmp_path, suite, suite_path, records):
 @pytest.fixture(scope="module")
 def report(tmp_path_factory, suite, suite_path, records) -> Path:
     folder = tmp_path_factory.mktemp("reports")
-    return render([plan_of(suite)], records, reports_dir=folder, suite_paths={"quick": suite_path})
+    return render(ReportInputs([plan_of(suite)], {"quick": suite_path}, records), folder)
 
 
 @pytest.fixture(scope="module")
@@ -125,8 +126,8 @@ def test_runs_are_linked_to_their_records_and_logs(tmp_path, suite, suite_path, 
     of_run = logs / "quick/mnist/gem/seed-0/CalibratedLeastSquares/train.log"
     of_run.parent.mkdir(parents=True)
     of_run.write_text("log")
-    places = {"reports_dir": tmp_path / "reports/a b", "results_dir": results_dir, "logs_dir": logs}
-    report = render([plan_of(suite)], few, suite_paths={"quick": suite_path}, **places)
+    inputs = ReportInputs([plan_of(suite)], {"quick": suite_path}, few, results_dir)
+    report = render(inputs, tmp_path / "reports/a b", logs)
     links = [link for link in Page(report.read_text(encoding="utf-8")).values("href") if "../" in link]
     found = {(report.parent / link).resolve() for link in links}
     assert {path for path in found if path.name == "record.json"} == set(results_dir.rglob("record.json"))

@@ -13,6 +13,7 @@ from eigenbench.bench.records.record import Failure
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.comparison.ranks import least_holm_p
 from eigenbench.comparison.ratios import equivalence
+from eigenbench.reporting.inputs import ReportInputs
 from eigenbench.reporting.replicates import group_runs
 from eigenbench.reporting.site import render
 from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv, suite_ranks
@@ -54,8 +55,7 @@ def report(tmp_path):
     def report(suite, records):
         path = tmp_path / "many.yaml"
         path.write_text("title: Many\n", encoding="utf-8")
-        folder = tmp_path / "reports"
-        return render([plan_of(suite)], records, reports_dir=folder, suite_paths={"many": path})
+        return render(ReportInputs([plan_of(suite)], {"many": path}, records), tmp_path / "reports")
 
     return report
 

@@ -24,15 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         inputs = read_inputs(options.suite, options.results_dir)
-        page = render(
-            inputs.plans,
-            inputs.records,
-            reports_dir=options.reports_dir,
-            suite_paths=inputs.suite_paths,
-            results_dir=options.results_dir,
-            logs_dir=options.logs_dir,
-            unreadable=inputs.unreadable,
-        )
+        page = render(inputs, options.reports_dir, options.logs_dir)
     except (DatasetError, SuiteError, ReportError, OSError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -12,7 +12,6 @@ from eigenbench.reporting.inputs import read_inputs
 from eigenbench.reporting.leaderboard import leaderboard_csv, leaderboards
 from eigenbench.reporting.page_tables import pairs_table, published_table, ranks_table
 from eigenbench.reporting.published import compare_all_published, comparison_csv
-from eigenbench.reporting.replicates import group_runs
 from eigenbench.reporting.sections import SuiteView, suite_view
 from eigenbench.reporting.shown_table import ShownTable, escape_markdown
 from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv
@@ -61,13 +60,12 @@ def export_suite(
         if unknown := [ending for ending in chosen if ending not in known]:
             raise ReportError(f"no format {unknown[0]!r}; there are: {', '.join(known)}")
     inputs = read_inputs([suite_path], results_dir, warn=True)
-    suite = inputs.suites[0]
+    suite, groups = inputs.suites[0], inputs.groups
     if not inputs.records:
         raise ReportError(
             f"no current record of {suite.name} in {results_dir}: run snakemake {suite.name}, "
             "or name --results-dir"
         )
-    groups = group_runs(inputs.plans, inputs.records, results_dir=results_dir)
     published = compare_all_published([suite], groups)
     view = suite_view(suite, groups, leaderboards([suite], groups), published, suite_path)
     files = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from eigenbench.bench.jobs.plan import SuitePlan, load_plan
@@ -14,23 +15,33 @@ from eigenbench.bench.records.sealed_json import DamagedFileError
 from eigenbench.bench.suites.parts import SuiteError
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.bench.suites.suite_file import suite_files
+from eigenbench.reporting.replicates import Groups, group_runs
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class ReportInputs:
-    """Plans of suites with their files, the current record of each run, and errors of what is unreadable."""
+    """Plans of suites with their files, the current record of each run, and errors of what is unreadable.
+
+    Without ``results_dir`` statistics rest on the records alone, and no page links to them.
+    """
 
     plans: list[SuitePlan]
     suite_paths: dict[str, Path]
     records: list[Record]
-    unreadable: list[str]
+    results_dir: Path | None = None
+    unreadable: Sequence[str] = ()
 
     @property
     def suites(self) -> list[Suite]:
         """The suites."""
         return [plan.suite for plan in self.plans]
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The records by experiment, method and classifier."""
+        return group_runs(self.plans, self.records, results_dir=self.results_dir)
 
 
 def read_inputs(
@@ -72,7 +83,7 @@ def read_inputs(
         for plan in plans.values():
             _warn_of_older_code(plan, records)
     paths = {plan.suite.name: path for path, plan in plans.items()}
-    return ReportInputs(list(plans.values()), paths, records, unreadable)
+    return ReportInputs(list(plans.values()), paths, records, results_dir, unreadable)
 
 
 def _warn_of_older_code(plan: SuitePlan, records: Iterable[Record]) -> None:

@@ -6,22 +6,23 @@ import base64
 import hashlib
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
 
 from eigenbench.atomic_files import replacing_entries
-from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record
 from eigenbench.reporting import ReportError, formatting, leaderboard, page_tables, run_tables, sections
 from eigenbench.reporting.csv_files import results_csv
 from eigenbench.reporting.display_names import dataset_name, label_name
 from eigenbench.reporting.figures import LARGEST_RATIO
+from eigenbench.reporting.inputs import ReportInputs
 from eigenbench.reporting.parameters import searches_csv
 from eigenbench.reporting.published import DAGGER, compare_all_published, comparison_csv, verdict_counts
-from eigenbench.reporting.replicates import group_runs, status_counts
+from eigenbench.reporting.replicates import status_counts
 from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv
 from eigenbench.reproduction.receipt import MachineCounts
 
@@ -29,33 +30,19 @@ from eigenbench.reproduction.receipt import MachineCounts
 FIGURES = "figures"
 
 
-def render(
-    plans: Sequence[SuitePlan],
-    records: Sequence[Record],
-    *,
-    reports_dir: Path,
-    suite_paths: Mapping[str, Path],
-    results_dir: Path | None = None,
-    logs_dir: Path | None = None,
-    unreadable: Sequence[str] = (),
-) -> Path:
+def render(inputs: ReportInputs, reports_dir: Path, logs_dir: Path | None = None) -> Path:
     """Write the report of some suites; return its page, ``reports_dir/index.html``.
 
-    The page is one file that uses no network; the same input gives the same bytes. Without ``results_dir``
-    statistics rest on the records alone, and nothing links to them; ``unreadable`` is listed on the page.
-    Raises `ReportError` if the folder is read-only or full; the old files stay as they were.
+    The page is one file that uses no network; the same input gives the same bytes. Raises `ReportError` if
+    the folder is read-only or full; the old files stay as they were.
     """
-    suites = [plan.suite for plan in plans]
-    known = {(suite.name, name) for suite in suites for name in suite.experiments}
-    records = sorted(
-        (record for record in records if (record.suite, record.experiment) in known),
-        key=lambda record: (record.suite, record.experiment, record.seed, record.run_key),
-    )
-    groups = group_runs(plans, records, results_dir=results_dir)
+    suites, groups = inputs.suites, inputs.groups
+    records = sorted(inputs.records, key=attrgetter("suite", "experiment", "seed", "run_key"))
     boards = leaderboard.leaderboards(suites, groups)
     published = compare_all_published(suites, groups)
     views = [
-        sections.suite_view(suite, groups, boards, published, suite_paths[suite.name]) for suite in suites
+        sections.suite_view(suite, groups, boards, published, inputs.suite_paths[suite.name])
+        for suite in suites
     ]
     ranks = [found for view in views for found, _ in view.ranks]
     texts = {
@@ -68,8 +55,8 @@ def render(
         "pairs.csv": pairs_csv(ranks),
         "searches.csv": searches_csv(records),
     }
-    files_of_runs = run_tables.RunFiles(reports_dir, results_dir, logs_dir)
-    texts["index.html"] = _page(views, records, unreadable, files_of_runs, list(texts))
+    files_of_runs = run_tables.RunFiles(reports_dir, inputs.results_dir, logs_dir)
+    texts["index.html"] = _page(views, records, inputs.unreadable, files_of_runs, list(texts))
     figures = {f"{FIGURES}/{picture.key}.svg": picture.svg for view in views for picture in view.pictures}
     try:
         with replacing_entries(reports_dir) as folder:
