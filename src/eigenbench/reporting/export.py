@@ -9,10 +9,10 @@ from eigenbench.atomic_files import replacing_entries
 from eigenbench.reporting import ReportError
 from eigenbench.reporting.captioned_figures import CaptionedFigure
 from eigenbench.reporting.inputs import read_inputs
-from eigenbench.reporting.leaderboard import leaderboard_csv, leaderboards
+from eigenbench.reporting.leaderboard import leaderboard_csv
 from eigenbench.reporting.page_tables import pairs_table, published_table, ranks_table
-from eigenbench.reporting.published import compare_all_published, comparison_csv
-from eigenbench.reporting.sections import SuiteView, suite_view
+from eigenbench.reporting.published import comparison_csv
+from eigenbench.reporting.sections import SuiteView, suite_views
 from eigenbench.reporting.shown_table import ShownTable, escape_markdown
 from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv
 
@@ -60,14 +60,13 @@ def export_suite(
         if unknown := [ending for ending in chosen if ending not in known]:
             raise ReportError(f"no format {unknown[0]!r}; there are: {', '.join(known)}")
     inputs = read_inputs([suite_path], results_dir, warn=True)
-    suite, groups = inputs.suites[0], inputs.groups
+    suite = inputs.suites[0]
     if not inputs.records:
         raise ReportError(
             f"no current record of {suite.name} in {results_dir}: run snakemake {suite.name}, "
             "or name --results-dir"
         )
-    published = compare_all_published([suite], groups)
-    view = suite_view(suite, groups, leaderboards([suite], groups), published, suite_path)
+    (view,) = suite_views(inputs)
     files = {
         f"{shown.name}.{ending}": TABLES[ending](shown, csv).encode()
         for shown, csv in paper_tables(view)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import pandas as pd
 
@@ -23,9 +21,10 @@ from eigenbench.reporting.captioned_figures import (
 from eigenbench.reporting.display_names import dataset_name, method_name
 from eigenbench.reporting.figures import forest_plot, published_by_group
 from eigenbench.reporting.formatting import metric_style
-from eigenbench.reporting.leaderboard import best_name, in_order, significance
-from eigenbench.reporting.published import PublishedComparison, verdict_counts
-from eigenbench.reporting.replicates import Groups, RunGroup, headline_direction
+from eigenbench.reporting.inputs import ReportInputs
+from eigenbench.reporting.leaderboard import best_name, in_order, leaderboards, significance
+from eigenbench.reporting.published import PublishedComparison, compare_all_published, verdict_counts
+from eigenbench.reporting.replicates import RunGroup, headline_direction
 from eigenbench.reporting.shown_table import ShownTable
 from eigenbench.reporting.suite_ranks import SuiteRanks, suite_ranks
 
@@ -176,21 +175,17 @@ class SuiteView:
         ]
 
 
-def suite_view(
-    suite: Suite,
-    groups: Groups,
-    boards: dict[tuple[str, str], pd.DataFrame],
-    published: Iterable[PublishedComparison],
-    path: Path,
-) -> SuiteView:
-    """Compute the sections of a suite, whose file is ``path``; ``published`` are numbers of all suites."""
-    ranks = [(found, ranking_figures(found)) for found in suite_ranks(suite, groups, boards)]
-    own: dict[str, list[PublishedComparison]] = {name: [] for name in suite.experiments}
-    for row in published:
-        if row.suite == suite.name:
-            own[row.experiment].append(row)
-    experiments = [
-        ExperimentView(suite, name, groups[suite.name, name], boards[suite.name, name], rows)
-        for name, rows in own.items()
-    ]
-    return SuiteView(suite, ranks, experiments, path.name, path.read_text(encoding="utf-8"))
+def suite_views(inputs: ReportInputs) -> list[SuiteView]:
+    """Compute the sections of all suites; each published number is judged once."""
+    suites, groups, views = inputs.suites, inputs.groups, []
+    boards = leaderboards(suites, groups)
+    published: dict[tuple[str, str], list[PublishedComparison]] = {place: [] for place in boards}
+    for row in compare_all_published(suites, groups):
+        published[row.suite, row.experiment].append(row)
+    for suite in suites:
+        ranks = [(found, ranking_figures(found)) for found in suite_ranks(suite, groups, boards)]
+        places = [(suite.name, name) for name in suite.experiments]
+        experiments = [ExperimentView(suite, at[1], groups[at], boards[at], published[at]) for at in places]
+        path = inputs.suite_paths[suite.name]
+        views.append(SuiteView(suite, ranks, experiments, path.name, path.read_text(encoding="utf-8")))
+    return views

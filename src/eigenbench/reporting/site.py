@@ -21,7 +21,7 @@ from eigenbench.reporting.display_names import dataset_name, label_name
 from eigenbench.reporting.figures import LARGEST_RATIO
 from eigenbench.reporting.inputs import ReportInputs
 from eigenbench.reporting.parameters import searches_csv
-from eigenbench.reporting.published import DAGGER, compare_all_published, comparison_csv, verdict_counts
+from eigenbench.reporting.published import DAGGER, comparison_csv, verdict_counts
 from eigenbench.reporting.replicates import status_counts
 from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv
 from eigenbench.reproduction.receipt import MachineCounts
@@ -36,21 +36,15 @@ def render(inputs: ReportInputs, reports_dir: Path, logs_dir: Path | None = None
     The page is one file that uses no network; the same input gives the same bytes. Raises `ReportError` if
     the folder is read-only or full; the old files stay as they were.
     """
-    suites, groups = inputs.suites, inputs.groups
     records = sorted(inputs.records, key=attrgetter("suite", "experiment", "seed", "run_key"))
-    boards = leaderboard.leaderboards(suites, groups)
-    published = compare_all_published(suites, groups)
-    views = [
-        sections.suite_view(suite, groups, boards, published, inputs.suite_paths[suite.name])
-        for suite in suites
-    ]
+    views = sections.suite_views(inputs)
+    boards = [experiment.board for view in views for experiment in view.experiments]
+    boards += leaderboard.boards_at_sizes(inputs.suites, inputs.groups)
     ranks = [found for view in views for found, _ in view.ranks]
     texts = {
         "results.csv": results_csv(records),
-        "comparison.csv": comparison_csv(published),
-        "leaderboard.csv": leaderboard.leaderboard_csv(
-            [*boards.values(), *leaderboard.boards_at_sizes(suites, groups)]
-        ),
+        "comparison.csv": comparison_csv(row for view in views for row in view.comparisons),
+        "leaderboard.csv": leaderboard.leaderboard_csv(boards),
         "ranks.csv": ranks_csv(ranks),
         "pairs.csv": pairs_csv(ranks),
         "searches.csv": searches_csv(records),
