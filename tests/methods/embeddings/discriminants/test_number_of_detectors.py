@@ -106,6 +106,12 @@ def test_the_memory_of_a_wide_target_is_bounded(monkeypatch):
     assert ContractedGEM(n_contractions=6).fit(X, Y).contractions_.shape == (6, 8)
 
 
+def test_mnist_keeps_twelve_of_each_pair_and_no_more_than_1920_are_kept_in_all():
+    assert GEM()._numbers(90, 784) == (12, None)
+    with pytest.warns(UserWarning, match="1,920 detectors instead of 11,880"):
+        assert GEM()._numbers(990, 784) == (2, 1920)
+
+
 def test_a_number_of_features_is_six_times_that_of_detectors(letters):
     X, y = letters
     found = GEM(n_features=425).fit(X, y)
