@@ -233,7 +233,7 @@ def sync(
     for path in sorted(results_dir.glob("*/*/*/seed-*/**/record.json")):
         records.setdefault(path.relative_to(results_dir).parts[0], []).append(path)
     if absent := sorted(set(suites or []) - set(records)):
-        there = f"{results_dir}; there are: {', '.join(records)}"
+        there = f"{results_dir}; there are: {', '.join(records) or 'none'}"
         raise TrackingError(f"no records of {', '.join(absent)} in {there}")
     paths = [path for suite in suites or records for path in records[suite]]
     if not paths:

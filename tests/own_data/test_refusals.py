@@ -76,6 +76,27 @@ def test_groups_of_an_npz_file_are_kept_apart(tmp_path):
     assert make_problem(read_user_file(tmp_path / "a.npz")).groups.tolist() == (np.arange(20) // 2).tolist()
 
 
+def test_answers_on_other_data_do_not_outlive_them(tmp_path):
+    def write(y):
+        problem, methods = make_problem(table_of("X", X, y)), chosen_methods("multiclass", False, ["lda"])
+        return write_workspace(tmp_path, problem, methods, metric="error", seed=0, time_limit=9.0)
+
+    answers = [tmp_path / name for name in ("leaderboard.csv", "curve.csv", "model.skops")]
+    write(Y)
+    for path in answers:
+        path.touch()
+    write(Y)
+    assert all(path.exists() for path in answers)
+    write(Y[::-1])
+    assert not any(path.exists() for path in answers)
+
+
+def test_a_file_is_no_folder_of_a_comparison(tmp_path):
+    (tmp_path / "o").touch()
+    with pytest.raises(OwnDataError, match="name another with --out"):
+        run_comparison(make_problem(table_of("X", X, Y)), tmp_path / "o", Options(["lda"]))
+
+
 def test_an_interrupted_start_is_continued(tmp_path):
     regular_table(0, n=60).to_csv(tmp_path / "data.csv", index=False)
     problem = make_problem(read_user_file(tmp_path / "data.csv", ["kind"]))

@@ -59,7 +59,7 @@ def test_a_number_that_may_mean_missing_is_said(values, said):
 @pytest.mark.parametrize(
     ("table", "kinds", "told"),
     [
-        (TABLE, {"sise": "number"}, "no column 'sise', whose kind is given"),
+        (TABLE, {"sise": "number"}, "no input column 'sise', whose kind is given"),
         (TABLE, {"shop": "number"}, "'shop' holds no numbers of one form"),
         (TABLE.assign(tags=[[1, 2]] * 4), None, "'tags' holds no single values: leave it out"),
     ],

@@ -117,3 +117,13 @@ def test_a_reference_file_that_is_not_one_is_named(tmp_path, table, message):
     (tmp_path / "results.csv").write_text(table)
     with pytest.raises(ReproductionError, match=message):
         load_reference("small", tmp_path)
+
+
+def test_a_reference_may_have_a_mark_of_its_encoding_and_bytes_are_one_clear_error(tmp_path):
+    row = "small,digits,gem,SVC,0,test_error,0.5,ok,abc"
+    names = "suite,dataset,method,classifier,seed,metric,value,status,run_key"
+    (tmp_path / "results.csv").write_text(f"{names}\n{row}\n", encoding="utf-8-sig")
+    assert load_reference("small", tmp_path).runs[0].metrics == {"test_error": 0.5}
+    (tmp_path / "results.csv").write_bytes(bytes(range(256)))
+    with pytest.raises(ReproductionError, match="no column suite"):
+        load_reference("small", tmp_path)

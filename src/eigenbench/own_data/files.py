@@ -74,7 +74,7 @@ def read_user_file(
     """
     if path.is_dir() or _kind_of(path) in _LABELLED:
         if target or group or drop:
-            raise OwnDataError(f"{path.name} has no columns with names: leave --target, --group, --drop out")
+            raise OwnDataError(f"{path} has no columns with names: leave --target, --group, --drop out")
         return _with_plain_errors(path, lambda: _labelled(path, like))
     frame = read_table(path, header=header)
     if not target:
@@ -143,7 +143,7 @@ def _first_line(error: BaseException) -> str:
 
 def _labelled(path: Path, like: UserTable | None) -> UserTable:
     if path.is_dir():
-        return table_of(path.name, *read_image_folder(path))
+        return table_of(path.resolve().name, *read_image_folder(path))
     if _kind_of(path) != "npz":
         return read_svmlight(path, like)
     X, arrays = load_arrays(path)

@@ -63,7 +63,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         table = as_table(X)
         if absent := [name for name in self.kinds or {} if name not in table.columns]:
-            raise ValueError(f"the table has no column {absent[0]!r}, whose kind is given")
+            raise ValueError(f"there is no input column {absent[0]!r}, whose kind is given")
         found = {name: self._kind_and_forms(table[name]) for name in table.columns}
         known = self.decimal or decimal_sign(found.values())
         sign = known or "."

@@ -89,19 +89,20 @@ def write_workspace(
         _write(workspace.suites / f"{name}_{part}.npz", stream.getvalue())
     rows = {part: len(arrays["y"]) for part, arrays in parts.items()}
     if _write_yaml(workspace.suites / OWN_CATALOGUE, {"datasets": {name: _entry(problem, rows, files)}}):
-        for record in workspace.results.rglob("record.json"):  # of other data or folds
-            record.unlink()
+        records = workspace.results.rglob("record.json")
+        for path in (*records, workspace.leaderboard, workspace.curve, workspace.model):
+            path.unlink(missing_ok=True)  # of other data or folds
     _write_yaml(workspace.suite, _suite(name, problem, methods, metric, seed, time_limit))
     return workspace
 
 
 def _is_unfinished(workspace: Workspace) -> bool:
     """Return whether a folder holds no more than an interrupted start leaves."""
-    entries = {path.name for path in workspace.folder.iterdir()}
+    entries = {path.name for path in workspace.folder.glob("*")}
     suites = {path.name for path in workspace.suites.glob("*.yaml")}
     results = {path.name for path in workspace.results.glob("*")}
     known = {workspace.suites.name, workspace.results.name}
-    return entries <= known and suites <= {OWN_CATALOGUE} and results <= {LOCK}
+    return workspace.folder.is_dir() and entries <= known and suites <= {OWN_CATALOGUE} and results <= {LOCK}
 
 
 def keep_folds(workspace: Workspace, seeds: Sequence[int]) -> None:

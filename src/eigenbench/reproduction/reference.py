@@ -110,7 +110,7 @@ def present_keys(suite: str, path: Path) -> dict[str, str]:
 
 def _rows_of(suite: str, path: Path, columns: Sequence[str]) -> list[tuple[str, ...]]:
     """Read the columns of a table, and keep the rows of one suite."""
-    with path.open(encoding="utf-8", newline="") as stream:
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
         reader = csv.reader(stream)
         header = next(reader, [])
         if absent := [column for column in ("suite", *columns) if column not in header]:
