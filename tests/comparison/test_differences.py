@@ -134,6 +134,15 @@ def test_a_method_that_varies_much_does_not_tie_the_others():
     assert compare_values(noisy).table.loc["c", "p_value"] < 0.001
 
 
+def test_methods_that_never_vary_leave_the_variance_of_one_that_does():
+    """One split of six makes its whole difference to the best."""
+    wrong = np.zeros((4, 6, 100), dtype=bool)
+    wrong[:2, :, :50], wrong[2, 1, :40] = True, True
+    rows = {split: 100 * split + np.arange(100) for split in range(6)}
+    assert compare_methods(runs_of(wrong[2:]), test_rows=rows).table.loc["m0", "tied"]
+    assert compare_methods(runs_of(wrong), test_rows=rows).table.loc["m2", "tied"]
+
+
 @pytest.mark.parametrize("n_splits", [1, 2, 4])
 def test_few_splits_are_too_few(n_splits):
     wrong = noisy([0.1, 0.5], n_splits, 100, 0.0)

@@ -185,7 +185,7 @@ def _over_blocks(values: NDArray[np.float64], overlap: float, best: int) -> _Var
         residuals = deviations - weights @ deviations
         found = np.sum(residuals**2, axis=1) / (k - 1) / (1 - weights)
         variances, freedoms = moderated_variances(found, own_freedom)
-        if m == 2 or not variances.all():
+        if m == 2 or variances.min() < 1e-300:  # most do not vary, and weights would overflow
             break
         weights = 1 / variances / np.sum(1 / variances)
     pairs = variances + variances[best]
