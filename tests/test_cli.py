@@ -105,12 +105,16 @@ def test_run_takes_suites_rules_paths_of_results_and_of_suite_files(started, tmp
         assert started(str(path), *given, "-n") == ["tiny", "--config", *settings, "a=b", "-n"]
     setting = f"suites_dir={tmp_path}"
     assert started("tiny", "--config", setting) == ["tiny", "--config", "suites=[tiny]", setting]
+    same = ["--config", f"{setting}/"]
+    assert started(str(path), *same) == ["tiny", "--config", "suites=[tiny]", f"{setting}/"]
     assert started("anything", "--configfile", "mine.yaml") == ["anything", "--configfile", "mine.yaml"]
 
 
 def test_run_refuses_what_is_no_target(started, tmp_path):
     assert "no suite 'qick'. Did you mean 'quick'? There are:" in started("qick")
     assert "tiny.yaml: there is no such file" in started("tiny.yaml")
+    (tmp_path / "tiny.yml").touch()
+    assert "tiny.yml: name it .yaml" in started(str(tmp_path / "tiny.yml"))
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "tiny.yaml").touch()

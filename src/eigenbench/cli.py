@@ -72,13 +72,14 @@ def _snakemake_arguments(arguments: list[str]) -> list[str]:
     n_targets = next((n for n, item in enumerate(arguments) if item.startswith("-")), len(arguments))
     targets, options = arguments[:n_targets], _detached(arguments[n_targets:])
     paths = [Path(target) for target in targets if target.endswith((".yaml", ".yml"))]
-    if absent := [path for path in paths if not path.is_file()]:
-        raise SuiteError(f"{absent[0]}: there is no such file")
-    folders = {str(path.parent) for path in paths}
-    given = [item.removeprefix("suites_dir=") for item in options if item.startswith("suites_dir=")]
-    if len(folders | set(given)) > 1:
+    for path in paths:
+        if path.suffix == ".yml" or not path.is_file():
+            raise SuiteError(f"{path}: {'name it .yaml' if path.is_file() else 'there is no such file'}")
+    given = [str(Path(item.partition("=")[2])) for item in options if item.startswith("suites_dir=")]
+    folders = {str(path.parent) for path in paths} | set(given)
+    if len(folders) > 1:
         raise SuiteError(f"suites of one folder can run together, not of {', '.join(sorted(folders))}")
-    folder = next(iter([*folders, *given]), None)
+    folder = next(iter(folders), None)
     named = [Path(target).stem if Path(target) in paths else target for target in targets]
     suites = [target for target in named if "/" not in target and target not in RULE_NAMES]
     for suite in suites if not any(item.startswith("--configfile") for item in options) else ():
@@ -88,8 +89,7 @@ def _snakemake_arguments(arguments: list[str]) -> list[str]:
     settings = [] if given else [f"suites_dir={json.dumps(folder, ensure_ascii=False)}"]
     if not any(item.startswith("suites=") for item in options):
         settings.append(f"suites=[{','.join(suites)}]")
-    if "--config" not in options:
-        options = [*options, "--config"]
+    options = options if "--config" in options else [*options, "--config"]
     place = len(options) - options[::-1].index("--config")
     return [*named, *options[:place], *settings, *options[place:]]
 
