@@ -7,6 +7,7 @@ import warnings
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from eigenbench.datasets.card import MANIFEST, Card, FileRecord, Manifest, read_records, verify_prepared
 from eigenbench.datasets.catalogue import Catalogue, CatalogueEntry, RawFile, load_catalogue
@@ -105,7 +106,8 @@ def _keep(path: Path, raw: RawFile, earlier: dict[str, FileRecord]) -> FileRecor
     if record is None and any(isinstance(source, PartitionsSource) for source in raw.sources):
         return None  # a list of partitions is of an unknown time: it is made anew
     if record is None or record.sha256 != found:
-        return _record(path, found, "found", "already in the raw folder", _now())
+        there = "already in the raw folder"
+        return _record(path, sha256=found, kind="found", source=there, checked=_now())
     unchanged = raw.sha256 is not None or own_file_is_unchanged(path, raw, record)
     return record if unchanged else None
 
@@ -142,7 +144,8 @@ def _fetch_file(path: Path, raw: RawFile, staging: StagingArea, supplied: str | 
             reasons.append(f"{source}: {error}")
         else:
             kind, _, text = str(source).partition(" ")
-            return _record(path, found, kind, text, started, source_sum)
+            fields = {"kind": kind, "source": text, "checked": started, "source_sha256": source_sum}
+            return _record(path, sha256=found, **fields)
     raise DatasetUnavailable(staging.dataset, path.name, reasons, path, supplied)
 
 
@@ -170,18 +173,8 @@ def _now() -> datetime:
     return datetime.now(UTC).replace(microsecond=0)
 
 
-def _record(
-    path: Path, sha256: str, kind: str, source: str, checked: datetime, source_sha256: str | None = None
-) -> FileRecord:
-    return FileRecord(
-        name=path.name,
-        sha256=sha256,
-        bytes=path.stat().st_size,
-        kind=kind,
-        source=source,
-        source_sha256=source_sha256,
-        checked=checked,
-    )
+def _record(path: Path, **fields: Any) -> FileRecord:
+    return FileRecord(name=path.name, bytes=path.stat().st_size, **fields)
 
 
 def recipe_of(entry: CatalogueEntry) -> str:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -95,7 +96,7 @@ def prepare(
     arrays = _write(folder, "X", features) | _write(folder, "y", targets) | _write_graph(name, folder, parts)
     if groups is not None:
         arrays[GROUPS] = write_array(folder / GROUPS, groups)
-    return _write_card(name, entry, folder, classes, sizes, manifest, arrays)
+    return _write_card(folder, entry, manifest, name=name, classes=classes, arrays=arrays, **sizes)
 
 
 def load(name: str, *, data_dir: str | os.PathLike[str] | None = None, split_seed: int = 0) -> Dataset:
@@ -226,8 +227,9 @@ def _prepare_partitions(
     since = min(record.checked for record in manifest.files).timestamp()
     for partition in training.files:
         check_partition(partition, since)
-    sizes = arrays[TRAINING_FILES].shape[0], arrays["X_test.npy"].shape[0]
-    return _write_card(name, entry, folder, tuple(map(str, training.labels)), sizes, manifest, arrays)
+    sizes = {"n_train": arrays[TRAINING_FILES].shape[0], "n_test": arrays["X_test.npy"].shape[0]}
+    classes = tuple(map(str, training.labels))
+    return _write_card(folder, entry, manifest, name=name, classes=classes, arrays=arrays, **sizes)
 
 
 def _begin(folder: Path) -> None:
@@ -267,7 +269,7 @@ def _write_graph(name: str, folder: Path, parts: Mapping[Part, RawRows]) -> dict
 
 def _sizes_of_parts(
     name: str, entry: CatalogueEntry, targets: Mapping[Part, Matrix], groups: np.ndarray | None
-) -> tuple[int, int]:
+) -> dict[str, int]:
     """Return the numbers of training and test rows of a split; refuse one that leaves a part empty."""
     split = entry.split
     if isinstance(split, RandomSplit | SampledSplit | FoldSplit):
@@ -277,7 +279,7 @@ def _sizes_of_parts(
     if n_train * n_test == 0 or (isinstance(split, FoldSplit) and split.n_folds > n_train + n_test):
         problem = f"{n_train + n_test} rows leave a part of the split {split.kind!r} empty"
         raise MalformedData(name, "split", problem, "choose another split in the catalogue")
-    return n_train, n_test
+    return {"n_train": n_train, "n_test": n_test}
 
 
 def _groups(name: str, entry: CatalogueEntry, parts: Mapping[Part, RawRows]) -> np.ndarray | None:
@@ -293,30 +295,16 @@ def _groups(name: str, entry: CatalogueEntry, parts: Mapping[Part, RawRows]) -> 
     return groups
 
 
-def _write_card(
-    name: str,
-    entry: CatalogueEntry,
-    folder: Path,
-    classes: tuple[str, ...],
-    sizes: tuple[int, int],
-    manifest: Manifest,
-    arrays: dict[str, ArrayRecord],
-) -> Card:
+def _write_card(folder: Path, entry: CatalogueEntry, manifest: Manifest, **fields: Any) -> Card:
     same = ("title", "licence", "citation", "homepage", "target", "dtype", "scale", "sparse", "split")
+    origin = set(RawFileOrigin.model_fields)
     card = Card(
-        name=name,
         **{field: getattr(entry, field) for field in same},
-        n_train=sizes[0],
-        n_test=sizes[1],
         n_features=entry.expect.features,
         n_classes=entry.expect.classes,
-        classes=classes,
-        sources=tuple(
-            RawFileOrigin(**record.model_dump(include=set(RawFileOrigin.model_fields)))
-            for record in manifest.files
-        ),
-        arrays=arrays,
+        sources=tuple(RawFileOrigin(**record.model_dump(include=origin)) for record in manifest.files),
         recipe=recipe_of(entry),
+        **fields,
     )
     write_card(folder, card)
     return card

@@ -19,12 +19,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m eigenbench.reporting", description=__doc__)
     parser.add_argument("--suite", type=Path, action="extend", nargs="+", required=True, help="suite files")
     parser.add_argument("--results-dir", type=Path, default=Path("results"))
-    parser.add_argument("--logs-dir", type=Path, default=Path("logs"))
     parser.add_argument("--reports-dir", type=Path, default=Path("reports"))
     options = parser.parse_args(arguments)
     try:
         inputs = read_inputs(options.suite, options.results_dir)
-        page = render(inputs, options.reports_dir, options.logs_dir)
+        page = render(inputs, options.reports_dir, logs_dir=Path("logs"))
     except (DatasetError, SuiteError, ReportError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
