@@ -10,8 +10,7 @@ from eigenbench.reporting.drawing import Drawing, hover_id, marker_style
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def draw(figure):
-    axes = figure.subplots()
+def draw(axes):
     for place in range(20):
         style = marker_style(place)
         axes.plot([place, place], [1, 3], color=style["color"], marker="_", gid=hover_id(f"m{place}"))

@@ -114,7 +114,7 @@ def test_a_forest_holds_intervals_and_published_numbers(suite, few):
     published = judged(suite, few)
     board.loc[0, "ci_high"] = 10 * board["mean"].max()
     figure = Figure()
-    forest_plot(board, published, groups).draw(figure)
+    forest_plot(board, published, groups).draw(figure.subplots())
     (axes,) = figure.axes
     left, right = axes.get_xlim()
     drawn = np.concatenate([line.get_xdata() for line in axes.lines])

@@ -160,13 +160,6 @@ class CatalogueEntry(StrictModel):
         return self
 
 
-class RowLimits(StrictModel):
-    """The most training and test rows to draw."""
-
-    train: RowCount
-    test: RowCount
-
-
 class Sample(StrictModel):
     """An entry that draws rows of another dataset by the split seed, of each class its share.
 
@@ -174,11 +167,11 @@ class Sample(StrictModel):
     """
 
     of: str
-    max_rows: RowLimits
+    max_rows: Annotated[dict[Literal["train", "test"], RowCount], Field(min_length=2)]
 
     def of_entry(self, entry: dict[str, Any]) -> dict[str, Any]:
         """Return the keys of the other dataset's entry with another split and title."""
-        train, test = self.max_rows.train, self.max_rows.test
+        train, test = self.max_rows["train"], self.max_rows["test"]
         whole = entry.get("split")
         official = not isinstance(whole, dict) or whole.get("kind") == "official"
         split: dict[str, Any] = {"kind": "sampled"} if official else {"kind": "random", "test_fraction": 0.5}

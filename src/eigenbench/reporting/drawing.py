@@ -77,10 +77,12 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture before it is drawn: ``draw`` fills a Matplotlib figure of ``size`` (width, height) inches."""
+    """A picture of ``size`` (width, height) inches: ``draw`` fills the axes of panels under each other."""
 
-    draw: Callable[[Figure], None]
+    draw: Callable[..., None]
     size: tuple[float, float]
+    n_panels: int = 1
+    title: str = ""
 
     def svg(self, key: str) -> Markup:
         """Return an SVG element that follows the page's light or dark text colour.
@@ -103,7 +105,9 @@ class Drawing:
         style = {**matplotlib.rcParamsDefault, **_STYLE, "svg.hashsalt": key}
         with matplotlib.rc_context(style):
             figure = Figure(figsize=self.size, layout="constrained")
-            self.draw(figure)
+            self.draw(*figure.subplots(self.n_panels, squeeze=False)[:, 0])
+            if self.title:
+                figure.suptitle(self.title, fontsize=9)
             paper = "none" if ending == "svg" else "white"
             dpi = _EMBEDDED_DPI if ending == "svg" else _PNG_DPI
             figure.savefig(stream, format=ending, dpi=dpi, metadata=metadata, facecolor=paper)
@@ -127,7 +131,7 @@ def names_height(names: Sequence[str], width: float) -> float:
 
 
 def draw_names(
-    figure: Figure,
+    axes: Axes,
     styles: Mapping[str, MarkerStyle],
     place: Literal["outside upper center", "outside lower center"] = "outside lower center",
     methods: Mapping[str, str] | None = None,
@@ -135,6 +139,7 @@ def draw_names(
     """Name the styles of points and lines above or below the axes; ``methods`` to filter the names by."""
     if not styles:
         return
+    figure: Any = axes.figure
     n_rows = math.ceil(len(styles) / _columns(list(styles), figure.get_figwidth()))
     n_columns = math.ceil(len(styles) / n_rows)
     lines = [Line2D([], [], **{"linestyle": "none", **style}, label=name) for name, style in styles.items()]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from eigenbench.bench.exhibits import MAX_NAMES, BaseExhibit, Boxes, Histogram, Images, Scatter
@@ -41,13 +42,8 @@ def drawing(exhibit: BaseExhibit) -> Drawing:
 def as_png(exhibit: BaseExhibit) -> bytes:
     """Draw an exhibit as a PNG file, black on white and under its title."""
     picture = drawing(exhibit)
-
-    def draw(figure: Figure) -> None:
-        picture.draw(figure)
-        figure.suptitle(exhibit.title, fontsize=9)
-
     width, height = picture.size
-    return Drawing(draw, (width, height + 0.25)).png()
+    return replace(picture, size=(width, height + 0.25), title=exhibit.title).png()
 
 
 def is_wide(picture: Drawing) -> bool:
@@ -61,8 +57,7 @@ def confusion_drawing(confusion: Confusion) -> Drawing:
     wrong = counts * (1 - np.eye(len(counts), dtype=int))
     shares = wrong / np.maximum(counts.sum(axis=1, keepdims=True), 1)
 
-    def draw(figure: Figure) -> None:
-        axes = figure.subplots()
+    def draw(axes: Axes) -> None:
         axes.imshow(shares, cmap="Blues", vmin=0, vmax=1.4 * max(shares.max(), 1e-9))
         for row, column in np.argwhere(counts):
             text = f"{counts[row, column]}"
@@ -89,8 +84,7 @@ def _scatter(exhibit: Scatter) -> Drawing:
     names = sorted(set(exhibit.labels), key=lambda label: (not label.isdigit(), len(label), label))
     points, labels = np.column_stack([exhibit.x, exhibit.y]), np.asarray(exhibit.labels)
 
-    def draw(figure: Figure) -> None:
-        axes = figure.subplots()
+    def draw(axes: Axes) -> None:
         if len(points) > _MAX_VECTOR_POINTS:
             axes.set_rasterization_zorder(0)
         dots: MarkerStyle = {"linestyle": "none", "markersize": 3.5, "markeredgewidth": 0, "alpha": 0.75}
@@ -111,8 +105,7 @@ def _histogram(exhibit: Histogram) -> Drawing:
         for index, name in enumerate(exhibit.densities)
     }
 
-    def draw(figure: Figure) -> None:
-        axes = figure.subplots()
+    def draw(axes: Axes) -> None:
         for name, style in styles.items():
             heights = exhibit.densities[name]
             axes.stairs(heights, exhibit.edges, fill=True, color=style["color"], alpha=0.2, linewidth=0)
@@ -124,7 +117,7 @@ def _histogram(exhibit: Histogram) -> Drawing:
         axes.set_xlabel(_wrapped(exhibit.x_label))
         axes.set_ylabel("density")
         axes.set_ylim(bottom=0)
-        draw_names(figure, styles)
+        draw_names(axes, styles)
 
     return Drawing(draw, (_WIDTH, 2.6 + names_height(list(styles), _WIDTH)))
 
@@ -136,8 +129,7 @@ def _images(exhibit: Images) -> Drawing:
     side = min(_IMAGE_INCHES, (_MAX_WIDTH - names) / n_columns)
     height = 0.15 + side * exhibit.height / exhibit.width * len(exhibit.rows)
 
-    def draw(figure: Figure) -> None:
-        axes = figure.subplots()
+    def draw(axes: Axes) -> None:
         axes.imshow(_mosaic(exhibit, n_columns), interpolation="none")
         pitch = exhibit.height + _GAP_PIXELS
         middle = (exhibit.height - 1) / 2
@@ -175,8 +167,7 @@ def _boxes(exhibit: Boxes) -> Drawing:
     longest = max(map(len, exhibit.groups))
     tight = 0.085 * (longest + 1) > (width - 0.7) / len(exhibit.groups)
 
-    def draw(figure: Figure) -> None:
-        axes = figure.subplots()
+    def draw(axes: Axes) -> None:
         names = ("label", "whislo", "q1", "med", "q3", "whishi")
         boxes = [dict(zip(names, (label, *box), strict=True)) for label, box in exhibit.groups.items()]
         axes.bxp(

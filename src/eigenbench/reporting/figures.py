@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from eigenbench.bench.records.record import Record
 from eigenbench.comparison.pareto import pareto_front
@@ -66,8 +65,7 @@ def error_against(
     methods = {group.filter_name: {"marker": MARKERS[0], "color": COLOURS[group.colour]} for group in groups}
     above, below = (names if len(names) > 1 else {} for names in (classifiers, {} if crowded else methods))
 
-    def draw(figure: Figure) -> None:
-        axes = figure.subplots()
+    def draw(axes: Axes) -> None:
         if front:
             line = ([point.x for point in best], [point.y for point in best])
             axes.plot(*line, color=INK, linewidth=1, alpha=0.5, drawstyle="steps-post")
@@ -84,8 +82,8 @@ def error_against(
         log_if_wide(axes, "y", [point.y for point in points], least=8)
         axes.set_xlabel(x_label)
         axes.set_ylabel(metric_style(metric).heading)
-        draw_names(figure, above, "outside upper center")
-        draw_names(figure, below, methods={name: name for name in below})
+        draw_names(axes, above, "outside upper center")
+        draw_names(axes, below, methods={name: name for name in below})
 
     height = 3.3 + names_height(list(above), _WIDTH) + names_height(list(below), _WIDTH)
     return Drawing(draw, (_WIDTH, height))
@@ -170,8 +168,7 @@ def forest_plot(
     if is_crowded(groups):
         colours = [INK if best else GREY for best in is_best]
 
-    def draw(figure: Figure) -> None:
-        axes = figure.subplots()
+    def draw(axes: Axes) -> None:
         is_log = log_if_wide(axes, "x", means, least=8)
         others = [style.scale * number for number in published_here if number is not None]
         limits = (-np.inf, np.inf) if is_log else _forest_limits(means, ends, others)
@@ -223,8 +220,7 @@ def heat_map(ranks: SuiteRanks) -> Drawing:
     """Draw the ratio of errors to the best of each dataset, competitors x datasets, ties outlined."""
     ratios, tied = ranks.ratios, ranks.tied[ranks.ranks.index].T
 
-    def draw(figure: Figure) -> None:
-        axes = figure.subplots()
+    def draw(axes: Axes) -> None:
         shades = np.log(np.clip(ratios.to_numpy(), 1.0, LARGEST_RATIO))
         axes.imshow(shades, cmap="Blues", aspect="auto", vmin=0, vmax=np.log(LARGEST_RATIO))
         for row, column in np.argwhere(tied.to_numpy()):
@@ -244,8 +240,7 @@ def ranking(ranks: SuiteRanks) -> Drawing:
         for name, line in ranks.ranks.iterrows()
     ]
 
-    def draw(figure: Figure) -> None:
-        axes = figure.subplots()
+    def draw(axes: Axes) -> None:
         _draw_bars(axes, bars)
         axes.set_xlabel("mean rank, 1 is best")
 
@@ -259,8 +254,7 @@ def rank_against_seconds(ranks: SuiteRanks) -> Drawing | None:
         return None
     front = points[points["on_front"]].sort_values("seconds")
 
-    def draw(figure: Figure) -> None:
-        axes = figure.subplots()
+    def draw(axes: Axes) -> None:
         axes.plot(front["seconds"], front["mean_rank"], color=INK, linewidth=1, drawstyle="steps-post")
         for name, line in points.iterrows():
             colour, size = (INK, 6) if line["on_front"] else (GREY, 4)

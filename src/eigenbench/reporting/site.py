@@ -6,7 +6,6 @@ import base64
 import hashlib
 import math
 import re
-from collections.abc import Sequence
 from operator import attrgetter
 from pathlib import Path
 
@@ -14,7 +13,6 @@ import jinja2
 from markupsafe import Markup
 
 from eigenbench.atomic_files import replacing_entries
-from eigenbench.bench.records.record import Record
 from eigenbench.reporting import ReportError, formatting, leaderboard, page_tables, run_tables, sections
 from eigenbench.reporting.csv_files import results_csv
 from eigenbench.reporting.display_names import dataset_name, label_name
@@ -50,7 +48,7 @@ def render(inputs: ReportInputs, reports_dir: Path, logs_dir: Path | None = None
         "searches.csv": searches_csv(records),
     }
     files_of_runs = run_tables.RunFiles(reports_dir, inputs.results_dir, logs_dir)
-    texts["index.html"] = _page(views, records, inputs.unreadable, files_of_runs, list(texts))
+    texts["index.html"] = _page(inputs, views, files_of_runs, list(texts))
     figures = {f"{FIGURES}/{picture.key}.svg": picture.svg for view in views for picture in view.pictures}
     try:
         with replacing_entries(reports_dir) as folder:
@@ -66,12 +64,9 @@ def render(inputs: ReportInputs, reports_dir: Path, logs_dir: Path | None = None
 
 
 def _page(
-    views: Sequence[sections.SuiteView],
-    records: Sequence[Record],
-    unreadable: Sequence[str],
-    files: run_tables.RunFiles,
-    csv_files: Sequence[str],
+    inputs: ReportInputs, views: list[sections.SuiteView], files: run_tables.RunFiles, csv_files: list[str]
 ) -> str:
+    records = inputs.records
     environment = _environment(files)
     script = environment.get_template("script.js").render()
     experiments = [experiment for view in views for experiment in view.experiments]
@@ -87,7 +82,7 @@ def _page(
         runs=status_counts(group for view in experiments for group in view.groups),
         verdicts=verdict_counts(row for view in experiments for row in view.comparisons),
         records=records,
-        unreadable=list(unreadable),
+        unreadable=inputs.unreadable,
     )
 
 

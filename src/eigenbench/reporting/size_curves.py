@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from eigenbench.reporting.drawing import (
@@ -75,8 +74,7 @@ def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
     steps = sorted({step for line in lines.values() for step in (*line.steps, *line.failed)})
     n_panels = 2 if name in _WITH_RATIOS and len(lines) > 1 else 1
 
-    def draw(figure: Figure) -> None:
-        axes, *below = figure.subplots(n_panels, squeeze=False)[:, 0]
+    def draw(axes: Axes, *below: Axes) -> None:
         for label, line in lines.items():
             _draw_line(axes, line, styles[label], hover_id(methods[label], f"{label}: {_values(line)}"))
         for panel in below:
@@ -87,9 +85,9 @@ def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
         axes.set_xlabel(axis.replace("_", " ") or "step")
         _scale_steps(axes, steps)
         _scale_means(axes, [mean for line in lines.values() for mean in line.means])
-        draw_names(figure, styles, methods=methods)
+        draw_names(axes, styles, methods=methods)
 
-    return Drawing(draw, (_WIDTH, 3.2 * n_panels + names_height(list(styles), _WIDTH)))
+    return Drawing(draw, (_WIDTH, 3.2 * n_panels + names_height(list(styles), _WIDTH)), n_panels)
 
 
 def curve_label(name: str) -> str:
