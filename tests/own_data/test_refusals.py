@@ -6,14 +6,16 @@ import pytest
 from generated_tables import regular_table
 from typer.testing import CliRunner
 
+from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.cli import app
 from eigenbench.own_data.compared_methods import chosen_methods
 from eigenbench.own_data.comparison_run import Options, run_comparison
 from eigenbench.own_data.files import read_table, read_user_file
 from eigenbench.own_data.problem import make_problem, split_by_time
+from eigenbench.own_data.progress import RunProgress
 from eigenbench.own_data.table import OwnDataError, table_of
 from eigenbench.own_data.table_encoder import TableEncoder
-from eigenbench.own_data.workspace import copy_suite, locked_workspace, write_workspace
+from eigenbench.own_data.workspace import CURVE, add_curve, copy_suite, locked_workspace, write_workspace
 
 X, Y = np.random.default_rng(0).normal(size=(20, 4)), [0, 1] * 10
 
@@ -89,6 +91,16 @@ def test_answers_on_other_data_do_not_outlive_them(tmp_path):
     assert all(path.exists() for path in answers)
     write(Y[::-1])
     assert not any(path.exists() for path in answers)
+
+
+def test_the_curve_of_each_fold_has_its_test_rows(tmp_path):
+    problem, methods = make_problem(table_of("X", X, Y)), chosen_methods("multiclass", False, ["lda"])
+    space = write_workspace(tmp_path, problem, methods, metric="error", seed=1, time_limit=9.0)
+    add_curve(space, {"raw": ("raw", "LogisticRegression")}, [8, 16])
+    runs = RunProgress(space, CURVE).runs
+    assert [run.seed for run in runs] == RunProgress(space).folds == [5, 6, 7, 8, 9]
+    experiments = load_suite(space.suite).experiments
+    assert [experiments[run.experiment].protocol_settings.first_seed for run in runs] == [5, 6, 7, 8, 9]
 
 
 def test_a_file_is_no_folder_of_a_comparison(tmp_path):

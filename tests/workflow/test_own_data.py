@@ -84,6 +84,11 @@ def test_the_tutorial_does_what_it_says(tmp_path, monkeypatch, capsys):
     curve = pd.read_csv(folder / "curve.csv")
     assert curve.groupby("method")["rows"].unique().map(list).tolist() == [[15, 30, 60, 120]] * 2
     assert set(curve["fold"]) == set(range(5))
+    ranked = (
+        pd.read_csv(folder / "leaderboard.csv").query("classifier != 'Dummy'").set_index("method")["mean"]
+    )
+    whole = curve[curve["rows"] == 120].groupby("method")["error"].mean()
+    assert whole.to_dict() == pytest.approx(ranked.to_dict()), "each fold's curve ends at its error"
     assert "training rows" in (folder / "reports/index.html").read_text()
 
     subprocess.run(command(*shlex.split(with_suite)), check=True)

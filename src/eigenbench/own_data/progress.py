@@ -44,14 +44,14 @@ class FitsEnd(Enum):
 
 
 class RunProgress:
-    """The runs of one experiment of a comparison, and those of them that are done."""
+    """The runs of one experiment of a comparison, or of all curves, and those of them that are done."""
 
     def __init__(self, workspace: Workspace, experiment: str = EXPERIMENT):
         self.plan = load_plan(workspace.suite)
         self.results = workspace.results
-        self.metric = self.plan.suite.experiments[experiment].headline
-        self.lower_is_better = headline_direction(self.plan.suite.experiments[experiment])
-        self.runs = [run for run in self.plan.runs if run.experiment == experiment]
+        self.runs = [run for run in self.plan.runs if run.experiment.partition("_")[0] == experiment]
+        spec = self.plan.suite.experiments[self.runs[0].experiment]
+        self.metric, self.lower_is_better = spec.headline, headline_direction(spec)
         self.folds = sorted({run.seed for run in self.runs})
         self._records: dict[str, tuple[int, dict[str, Any]]] = {}
 

@@ -115,7 +115,7 @@ def keep_folds(workspace: Workspace, seeds: Sequence[int]) -> None:
 
 
 def add_curve(workspace: Workspace, lines: Mapping[str, tuple[str, str]], sizes: Sequence[int]) -> None:
-    """Add an experiment to the suite: the learning curves of some lines, by name (method, classifier)."""
+    """Add the learning curves of some lines, by name (method, classifier): an experiment for each fold."""
     suite = read_yaml(workspace.suite)
     ranked = suite["experiments"][EXPERIMENT]
     methods = {}
@@ -124,13 +124,14 @@ def add_curve(workspace: Workspace, lines: Mapping[str, tuple[str, str]], sizes:
         last = {spec.get("component", classifier): spec.get("params", {})}
         methods[name] = {"steps": [*ranked["methods"][method]["steps"], last]}
     suite["time_limit"] *= 2  # all smaller sizes together take as long as the whole
-    suite["experiments"][CURVE] = {
-        "dataset": ranked["dataset"],
-        "seeds": ranked["seeds"],
-        "protocol": "learning_curve",
-        "settings": {"train_rows": list(sizes), "test_rows": 10**9},
-        "methods": methods,
-    }
+    for place, seed in enumerate(ranked["seeds"], 1):  # the seeds of one curve share their test rows
+        suite["experiments"][f"{CURVE}_{place}"] = {
+            "dataset": ranked["dataset"],
+            "seeds": [seed],
+            "protocol": "learning_curve",
+            "settings": {"train_rows": list(sizes), "test_rows": 10**9, "first_seed": seed},
+            "methods": methods,
+        }
     _write_yaml(workspace.suite, suite)
 
 
