@@ -178,7 +178,8 @@ def test_conclusions_follow_from_intervals_in_every_committed_comparison(path):
     for _, pairs in pd.read_csv(path).groupby("metric"):
         ends = pairs[["low", "high"]]
         assert pairs["conclusion"].tolist() == equivalence(ends).tolist()
-        assert (pairs["detectable"][ends.notna().all(axis=1)] > 1).all()
+        known = pairs[ends.notna().all(axis=1)]
+        assert (known["detectable"].gt(1) | known["low"].eq(known["high"])).all()  # or methods that are equal
         n_methods = len({*pairs["first"], *pairs["second"]})
         can_be_significant = least_holm_p(n_methods, pairs["n_datasets"].iloc[0]) <= 0.05
         assert pairs["p_holm"].notna().eq(can_be_significant).all()
