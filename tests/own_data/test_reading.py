@@ -311,7 +311,7 @@ CSR = {"X_indices": [0] * 8, "X_indptr": np.arange(9), "X_shape": [8, 2], "y": E
         ("index.arff", "@attribute y string\n@data\n{7 x}\n", "line 3: indices must ascend up to 0"),
         ("number.arff", "@attribute a real\n@attribute y string\n@data\nx,y\n", "attribute 'a'"),
         ("end.arff", "@attribute y string\n", "no @data"),
-        ("broken.npz", "no zip", r"^broken\.npz, arrays: .*; write it again with numpy"),
+        ("broken.npz", "no zip", r"^broken\.npz, arrays: File is not a zip file; write it again with numpy"),
         ("broken.svm", "1 2:3\nx y z\n", "line 2: b'x y z' is not 'label index:value"),
         ("blank.svm", "", "has no rows"),
         ("comments.svm", "# a comment\n", "has no rows"),

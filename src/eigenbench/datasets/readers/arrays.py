@@ -1,6 +1,7 @@
 """Arrays in NumPy's npz format: the form in which a user's own data stand beside a suite."""
 
 import math
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -46,6 +47,8 @@ def load_arrays(path: Path) -> tuple[Matrix, dict[str, np.ndarray]]:
     """Return the features of an npz file, and all its arrays by name, ``y`` of any type among them."""
     try:
         with damage_errors(path.name, "arrays", _REMEDY):
+            if not zipfile.is_zipfile(path):  # np.load would take it for a single array or a pickle
+                raise ValueError("File is not a zip file")
             with np.load(path, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
             features = _features(arrays)
