@@ -123,11 +123,10 @@ def list_(what: Literal["datasets", "methods", "protocols", "suites"], suites_di
 def show(suite: str, results_dir: ResultsDir = Path("results"), suites_dir: SuitesDir = None) -> None:
     """Print a suite's measured and published numbers, and its leaderboards."""
     from eigenbench.reporting.inputs import read_inputs
-    from eigenbench.reporting.replicates import group_runs
     from eigenbench.reporting.terminal_tables import print_suites
 
     inputs = read_inputs([_suite_path(suite, suites_dir)], results_dir, warn=True)
-    print_suites(inputs.suites, group_runs(inputs.plans, inputs.records, results_dir=results_dir))
+    print_suites(inputs.suites, inputs.groups)
 
 
 @app.command()
@@ -180,12 +179,10 @@ def summary(
 ) -> None:
     """Print the headline results of every finished suite, and the paths of report and dashboard."""
     from eigenbench.reporting.inputs import read_inputs
-    from eigenbench.reporting.replicates import group_runs
     from eigenbench.reporting.terminal_tables import print_summary
 
     inputs = read_inputs([], results_dir, all_suites_in=_suites_folder(suites_dir))
-    groups = group_runs(inputs.plans, inputs.records, results_dir=results_dir)
-    print_summary(inputs.suites, groups, report=reports_dir / "index.html")
+    print_summary(inputs.suites, inputs.groups, report=reports_dir / "index.html")
 
 
 @app.command()

@@ -82,6 +82,7 @@ def test_other_yaml_beside_suites_is_none_unless_it_is_asked_for(tmp_path):
         "environment": "dependencies: [python]\n",
     }.items():
         (tmp_path / f"{name}.yaml").write_text(text)
+    (tmp_path / ".#mine.yaml").symlink_to("an editor's lock")
     assert [path.stem for path in suite_files(tmp_path)] == ["mine"]
     assert [path.stem for path in suite_files(tmp_path, ["environment"])] == ["environment", "mine"]
 

@@ -60,7 +60,8 @@ class Config(SuiteModel):
 
 def suite_files(folder: Path, asked: Container[str] = ()) -> list[Path]:
     """Return the suite files of a folder; others, without experiments, are none unless ``asked`` for."""
-    paths = (path for path in sorted(folder.glob("*.yaml")) if path.name != OWN_CATALOGUE)
+    found = sorted(folder.glob("*.yaml"))
+    paths = (path for path in found if path.is_file() and path.name != OWN_CATALOGUE)
     return [path for path in paths if path.stem in asked or b"experiment" in path.read_bytes()]
 
 
