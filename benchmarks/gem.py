@@ -242,7 +242,7 @@ def bench_wide(X, y, n_features=3600, top=12, gamma=0.01):
 
 
 def settled(path):
-    """Whether the last doubling of the iterations no longer lowered the loss by a thousandth of it."""
+    """Return whether the last doubling of the iterations lowered the loss by less than a thousandth."""
     return any(later > 0.999 * earlier for (_, earlier), (_, later) in pairwise(path[-2:]))
 
 

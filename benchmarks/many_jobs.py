@@ -19,7 +19,7 @@ from pathlib import Path
 
 import yaml
 
-from eigenbench.project_files import project_folder
+from eigenbench.datasets.project_files import project_folder
 
 #: Begins a start of Snakemake: its own processor time, without that of its jobs, is the last line printed.
 WATCHED = """

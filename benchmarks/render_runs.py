@@ -1,4 +1,4 @@
-"""How long the report of very many runs takes, and how large it is.
+"""Time and size of the report of very many runs.
 
     python benchmarks/render_runs.py [--tables 10] [--folder DIR] [--profile FILE]
 

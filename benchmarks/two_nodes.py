@@ -1,4 +1,4 @@
-"""How long a suite takes on a SLURM of two nodes, and how long on the same cores without it.
+"""Time of a suite on a SLURM of two nodes, and on the same cores without SLURM.
 
     python benchmarks/two_nodes.py [--suite quick] [slurm batch local ...]
 

@@ -13,7 +13,7 @@ from eigenbench.bench.protocols.available import PROTOCOLS
 from eigenbench.bench.registry import COMPONENTS
 from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.datasets.catalogue import load_catalogue
-from eigenbench.project_files import project_folder
+from eigenbench.datasets.project_files import project_folder
 
 #: Sections of the API reference: the start of the module of what stands in them, and their headings.
 SECTIONS = {

@@ -19,7 +19,7 @@ from eigenbench.bench.records.record import DatasetInfo, Failure, Record
 from eigenbench.bench.records.runs import Run
 from eigenbench.bench.suites.suite_file import catalogue_of, suite_files
 from eigenbench.datasets.catalogue import Catalogue, CatalogueEntry
-from eigenbench.project_files import project_folder
+from eigenbench.datasets.project_files import project_folder
 from eigenbench.reporting.display_names import experiment_name
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.page_tables import published_table

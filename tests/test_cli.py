@@ -9,7 +9,7 @@ from eigenbench.bench.protocols.available import PROTOCOLS
 from eigenbench.bench.registry import COMPONENTS
 from eigenbench.bench.suites.recipes import load_recipes
 from eigenbench.cli import app
-from eigenbench.project_files import project_folder, snakemake_command
+from eigenbench.datasets.project_files import project_folder, snakemake_command
 
 pytestmark = pytest.mark.workflow
 

@@ -1,4 +1,4 @@
-"""What changed between two measurements of the same quantities beyond noise, and whether it is worse."""
+"""Changes between two measurements of the same quantities beyond noise, and whether they are worse."""
 
 from __future__ import annotations
 

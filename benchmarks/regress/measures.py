@@ -1,4 +1,4 @@
-"""What is measured of a checkout: small benchmarks, each with its work and the quality of its result.
+"""Measurements of a checkout: small benchmarks, each with its work and the quality of its result.
 
     python benchmarks/regress/measures.py SEED [NAME ...]
 
@@ -34,7 +34,7 @@ _FITS, _DRAWS = 2, 4
 
 @dataclass(frozen=True)
 class Kind:
-    """Which way a quantity is better, and the smallest relative change that is spoken of."""
+    """Direction in which a quantity is better, and the smallest relative change that is reported."""
 
     unit: str
     margin: float

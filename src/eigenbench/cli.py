@@ -26,10 +26,10 @@ from eigenbench.bench.suites.recipes import load_recipes
 from eigenbench.bench.suites.suite_file import RULE_NAMES, load_suite, suite_files
 from eigenbench.datasets.catalogue import Catalogue, load_with_own
 from eigenbench.datasets.errors import DatasetError
+from eigenbench.datasets.project_files import project_folder, snakemake_command
 from eigenbench.own_data.command import compare
 from eigenbench.own_data.join import join
 from eigenbench.own_data.skeletons import SkeletonError, new
-from eigenbench.project_files import project_folder, snakemake_command
 
 app = typer.Typer(
     help="Benchmarks of spectral and randomized embeddings. To run them: eigenbench run SUITE.",

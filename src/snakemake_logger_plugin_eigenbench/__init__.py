@@ -22,7 +22,7 @@ from rich.text import Text
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from eigenbench.project_files import set_cache_folder
+from eigenbench.datasets.project_files import set_cache_folder
 from snakemake_logger_plugin_eigenbench.job_progress import (
     Job,
     JobProgress,

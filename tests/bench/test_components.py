@@ -1,4 +1,4 @@
-"""What is derived from the classes, against what fits with two seeds give."""
+"""Capabilities derived from the classes, compared with fits of two seeds."""
 
 from pathlib import Path
 

@@ -95,4 +95,4 @@ def test_apptainer_without_an_image_is_one_clear_line(programs, tmp_path, monkey
     workflow = make_workflow(tmp_path / "run", "single")
     with workflow.started("--sdm", "apptainer", "--dry-run") as process:
         assert process.wait(timeout=100) == 1
-    assert "EIGENBENCH_IMAGE names no image" in workflow.printed()
+    assert "EIGENBENCH_IMAGE is empty: give a .sif file" in workflow.printed()

@@ -1,4 +1,4 @@
-"""Which jobs share a cluster job: what a dry run with a cluster's profile prints."""
+"""Groups of jobs in a cluster job, from a dry run with a cluster's profile."""
 
 import re
 from itertools import chain

@@ -1,4 +1,4 @@
-"""What a job imports when it starts: the plan and downloads nothing heavy, fits what they fit with."""
+"""Imports of a job at its start: plan and downloads import nothing heavy, fits what they fit with."""
 
 import subprocess
 import sys
@@ -30,7 +30,7 @@ WORK = {
 
 @pytest.fixture(scope="module")
 def imported():
-    """What one process has imported after each of these, which it does in their order."""
+    """Modules that a process has imported after each of some steps, in their order."""
     ask = f"\nimport sys; print(*(name for name in {HEAVY!r} if name in sys.modules))\n"
     program = "".join(work + ask for work, _ in WORK.values())
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

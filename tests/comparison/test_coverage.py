@@ -1,4 +1,4 @@
-"""How often intervals hold the truth; the shares stand in their docstrings.
+"""Coverage of intervals; the shares stand in their docstrings.
 
 ``pytest tests/comparison/test_coverage.py -m slow -s`` repeats them and prints what it found.
 """

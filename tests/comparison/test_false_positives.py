@@ -1,4 +1,4 @@
-"""How often tests reject when there is no difference; the rates stand in their docstrings.
+"""False positive rates of tests; the rates stand in their docstrings.
 
 ``pytest tests/comparison/test_false_positives.py -m slow -s`` repeats them and prints what it found.
 """

@@ -1,4 +1,4 @@
-"""What was altered, damaged or edited since a dataset was prepared is noticed, and mended by preparing."""
+"""Datasets that were altered, damaged or edited since their preparation are noticed and prepared again."""
 
 import gzip
 import json

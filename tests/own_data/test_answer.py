@@ -1,4 +1,4 @@
-"""What a comparison says about its leaderboard, and the suite that it leaves for later."""
+"""Sentences of a comparison about its leaderboard, and the suite that it writes."""
 
 import re
 

@@ -16,7 +16,7 @@ from eigenbench.own_data.comparison_run import _answer, rank
 from eigenbench.own_data.files import read_user_file
 from eigenbench.own_data.fold_fits import fit_in_order
 from eigenbench.own_data.problem import make_problem
-from eigenbench.own_data.progress import FitsEnd, RunProgress, reporting
+from eigenbench.own_data.progress import FitsEnd, RunProgress, report_beside
 from eigenbench.own_data.workspace import Workspace, write_workspace
 from eigenbench.reporting.__main__ import main as report
 
@@ -147,10 +147,10 @@ def test_import_stays_in_the_folder_whether_or_not_all_runs_have_a_record(done, 
     source, watch = done
     workspace = Workspace(shutil.copytree(source.folder, tmp_path / "out"))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'elsewhere.db'}")
-    with reporting(workspace):
+    with report_beside(workspace):
         pass
     (workspace.results / watch.runs[0].record).unlink()
-    with reporting(workspace):
+    with report_beside(workspace):
         pass
     assert (workspace.folder / "mlflow.db").exists()
     assert not (tmp_path / "elsewhere.db").exists()

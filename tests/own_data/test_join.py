@@ -13,7 +13,7 @@ from eigenbench.bench.suites.suite import Suite
 from eigenbench.comparison.rank_intervals import rank_intervals
 from eigenbench.datasets import load_catalogue, prepare
 from eigenbench.datasets.plain_yaml import read_yaml, write_yaml
-from eigenbench.own_data.joining import (
+from eigenbench.own_data.reference_ranking import (
     ReferencePart,
     check_data,
     joined_result,

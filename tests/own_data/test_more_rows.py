@@ -1,4 +1,4 @@
-"""What learning curves of a user's table say: never more than the folds allow."""
+"""Sentences about learning curves of a user's table: they claim no more than the folds allow."""
 
 import re
 

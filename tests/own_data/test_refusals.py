@@ -1,4 +1,6 @@
-"""What would be misread or silently ignored is refused in one sentence."""
+"""Input that would be misread or ignored is refused in one sentence."""
+
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -66,10 +68,17 @@ def test_a_second_comparison_in_one_folder_leaves_the_first_alone(tmp_path):
         pass
 
 
-@pytest.mark.parametrize("seconds", [0, np.nan, np.inf])
-def test_a_time_limit_is_a_number_of_seconds(tmp_path, seconds):
-    with pytest.raises(OwnDataError, match="--time-limit"):
-        run_comparison(make_problem(table_of("X", X, Y)), tmp_path / "o", Options(time_limit=seconds))
+@pytest.mark.parametrize(
+    "asked",
+    [{"time_limit": seconds} for seconds in (0, np.nan, np.inf)]
+    + [{"seed": seed} for seed in (-1, 2**32)]
+    + [{"suite": Path(name)} for name in ("mine.csv", "datasets.yaml")],
+    ids=str,
+)
+def test_impossible_options_are_refused_before_work(tmp_path, asked):
+    option = f"--{next(iter(asked)).replace('_', '-')}"
+    with pytest.raises(OwnDataError, match=option):
+        run_comparison(make_problem(table_of("X", X, Y)), tmp_path / "o", Options(**asked))
     assert not (tmp_path / "o").exists()
 
 
@@ -107,6 +116,9 @@ def test_a_file_is_no_folder_of_a_comparison(tmp_path):
     (tmp_path / "o").touch()
     with pytest.raises(OwnDataError, match="name another with --out"):
         run_comparison(make_problem(table_of("X", X, Y)), tmp_path / "o", Options(["lda"]))
+    regular_table(0, n=60).to_csv(tmp_path / "data.csv", index=False)
+    ask = ["compare", str(tmp_path / "data.csv"), "--target", "kind", "--out", str(tmp_path), "--dry-run"]
+    assert CliRunner().invoke(app, ask).exit_code
 
 
 def test_an_interrupted_start_is_continued(tmp_path):

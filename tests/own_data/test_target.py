@@ -1,4 +1,4 @@
-"""What a target is recognised as, and what can't be scored."""
+"""Recognition of targets, and targets that cannot be scored."""
 
 import numpy as np
 import pandas as pd

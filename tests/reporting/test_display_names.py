@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from eigenbench.bench.suites.suite_file import load_suite, suite_files
-from eigenbench.project_files import project_folder
+from eigenbench.datasets.project_files import project_folder
 from eigenbench.reporting.display_names import (
     classifier_name,
     dataset_name,

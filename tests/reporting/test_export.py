@@ -1,4 +1,4 @@
-"""What `eigenbench export` writes: tables that LaTeX, Markdown and spreadsheets read, figures as files."""
+"""Files of `eigenbench export`: tables that LaTeX, Markdown and spreadsheets read, and figures."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""How metrics are named, scaled and compared."""
+"""Names, scales and comparison of metrics."""
 
 import pytest
 from hypothesis import given

@@ -8,7 +8,7 @@ import pytest
 from merge_reference import main, merge
 
 from eigenbench.bench.jobs.plan import load_plan
-from eigenbench.project_files import project_folder
+from eigenbench.datasets.project_files import project_folder
 from eigenbench.reproduction.reference import EARLIER_KEYS, default_reference_folder, present_keys
 
 pytestmark = pytest.mark.workflow

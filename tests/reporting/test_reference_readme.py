@@ -1,4 +1,4 @@
-"""What README.md and reports/reference/README.md quote stands in the reference results."""
+"""Numbers that README.md and reports/reference/README.md quote stand in the reference results."""
 
 import csv
 import re
@@ -27,8 +27,8 @@ PAGES = {"comparison": "which_embedding.md", "learning_curves": "learning_curves
 def findings() -> dict[str, str]:
     """Return the text of each finding by the names of its suites."""
     text = (REFERENCE / "README.md").read_text(encoding="utf-8").partition("\n## Ten findings\n")[2]
-    found = re.findall(r"^\d+\. (.*?)\((\w+(?:, \w+)*)\)$", text, re.MULTILINE | re.DOTALL)
-    return {suites: body for body, suites in found}
+    found = re.findall(r"^\d+\. (.*?)\((`\w+`(?:, `\w+`)*)\)$", text, re.MULTILINE | re.DOTALL)
+    return {suites.replace("`", ""): body for body, suites in found}
 
 
 def known(suites: list[str]) -> np.ndarray:
@@ -74,7 +74,7 @@ def test_every_quoted_number_of_a_finding_is_in_the_results(suites):
 
 
 def test_the_readme_quotes_the_memory_of_quick():
-    (size,) = re.findall(r"largest process takes ([\d.]+) GB", (REPOSITORY / "README.md").read_text("utf-8"))
+    (size,) = re.findall(r"largest process needs ([\d.]+) GB", (REPOSITORY / "README.md").read_text("utf-8"))
     with (REFERENCE / "results.csv").open(encoding="utf-8", newline="") as stream:
         largest = max(float(row["peak_rss_mb"] or 0) for row in csv.DictReader(stream))
     assert float(size) == round(largest * 1.048576e-3, 1)

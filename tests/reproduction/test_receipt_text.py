@@ -1,4 +1,4 @@
-"""What ``eigenbench verify`` prints of a receipt: short, and each verdict with its reason."""
+"""Text of ``eigenbench verify``: short, each verdict with its reason."""
 
 import io
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is identical, within noise, different or missing, and why."""
+"""Runs that are identical, within noise, different or missing, and the reasons."""
 
 import math
 

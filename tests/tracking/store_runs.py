@@ -1,4 +1,4 @@
-"""What is in an MLflow store."""
+"""Reading of the runs in an MLflow store."""
 
 import sqlite3
 

@@ -83,7 +83,7 @@ class Workflow:
         return pd.read_csv(self.folder / "reports" / "results.csv")
 
     def metrics(self) -> pd.DataFrame:
-        """What a run must reproduce: everything but times and memory."""
+        """Metrics of the runs, without times and memory."""
         columns = ["suite", "dataset", "method", "classifier", "seed", "metric", "value", "status", "run_key"]
         return self.results()[columns]
 
@@ -91,7 +91,7 @@ class Workflow:
         return sorted((self.folder / "results").glob("*/*/*/seed-*/**/record.json"))
 
     def planned(self, *arguments: str, **extra: str) -> set[str]:
-        """What a dry run says that it would do: the message of every job but the last."""
+        """Messages of the jobs that a dry run lists, without the last."""
         printed = self.finish("--dry-run", *arguments, **extra)
         messages = re.findall(r"^ *Job \d+: (.+)$", printed, flags=re.MULTILINE)
         return {message for message in messages if message != "all done"}
@@ -99,7 +99,7 @@ class Workflow:
 
 @pytest.fixture(scope="session", autouse=True)
 def server():
-    """What all workflows run on that are not started to be killed."""
+    """The Snakemake server of all workflows that no test kills."""
     Workflow.server = SnakemakeServer()
     yield
     Workflow.server.close()

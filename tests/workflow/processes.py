@@ -1,4 +1,4 @@
-"""What works in a folder."""
+"""Processes that work in a folder."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -23,7 +23,7 @@ COMMAND = re.compile(r"snakemake (results/\S+/record\.json)")
 
 @pytest.fixture(scope="module")
 def board(finished):
-    """What the leaderboard says of the methods with a rank, best first."""
+    """Rows of the leaderboard with a rank, best first."""
     table = pd.read_csv(finished[0].folder / "reports/leaderboard.csv")
     return table[(table.experiment == "grid") & table["rank"].notna()]
 

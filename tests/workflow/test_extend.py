@@ -6,7 +6,7 @@ import re
 import pytest
 from followed_documents import COMMANDS, DOCS, script, shell
 
-from eigenbench.own_data.joining import read_reference
+from eigenbench.own_data.reference_ranking import read_reference
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 

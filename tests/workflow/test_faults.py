@@ -1,4 +1,4 @@
-"""What happens when something goes wrong: a clear message, and nothing lost."""
+"""Faults give a clear message, and nothing is lost."""
 
 import os
 import shutil

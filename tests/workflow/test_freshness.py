@@ -12,7 +12,7 @@ import pytest
 from tracked_runs import tracked
 
 import eigenbench
-from eigenbench.project_files import project_folder
+from eigenbench.datasets.project_files import project_folder
 
 pytestmark = pytest.mark.workflow
 
@@ -118,7 +118,7 @@ def test_a_clock_that_went_back_changes_no_result(copied, finished, part):
     assert keys == sorted(finished[0].metrics().run_key.unique())
 
 
-READ_ONLY = ["-n", "--summary", "--rulegraph", "--list-rules", "--report"]
+READ_ONLY = ["-n", "--summary", "--dag", "--rulegraph", "--list-rules", "--lint", "--report"]
 
 
 def test_commands_that_only_read_change_no_byte_of_a_damaged_tree(copied, tmp_path):

@@ -95,7 +95,7 @@ def records(folder):
 
 
 def outcome(folder, command):
-    """What a finished command leaves, without times."""
+    """Results of a finished command, without times."""
     left = folder / COMMANDS[command][1]
     files = [path for path in left.rglob("*") if path.is_file()]
     match command:

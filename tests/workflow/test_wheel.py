@@ -1,4 +1,4 @@
-"""What `pip install eigenbench` gives: the workflow, its profiles and its suites, in any folder."""
+"""The installed wheel: workflow, profiles and suites, in any folder."""
 
 import os
 import subprocess

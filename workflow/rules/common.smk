@@ -24,9 +24,7 @@ MODULE = str(BASE / "workflow/envs/modules/eigenbench")
 ENVIRONMENT = str(BASE / "workflow/envs/eigenbench.yaml")
 IMAGE = os.environ.get("EIGENBENCH_IMAGE")
 if not IMAGE and "apptainer" in map(str, DEPLOYED):
-    raise WorkflowError(
-        "--sdm apptainer: EIGENBENCH_IMAGE names no image (a .sif file, or docker://...)"
-    )
+    raise WorkflowError("EIGENBENCH_IMAGE is empty: give a .sif file or docker://...")
 
 
 container: IMAGE
@@ -34,10 +32,8 @@ container: IMAGE
 
 CONFIG_FILE = BASE / "config" / "config.yaml"
 try:
-    SUITES = Path(
-        validate_config(dict(config), CONFIG_FILE).suites_dir
-        or BASE / "config" / "suites"
-    )
+    own_suites = validate_config(dict(config), CONFIG_FILE).suites_dir
+    SUITES = Path(own_suites or BASE / "config" / "suites")
     BENCH = Workflow(
         config,
         CONFIG_FILE,

@@ -1,8 +1,8 @@
 """Datasets: the catalogue, where files come from, and their prepared form.
 
-``load(name)`` gives a dataset; ``fetch`` and ``prepare`` are its two steps, and ``open_prepared`` opens the
-result without network or catalogue. ``is_current`` and ``verify_prepared`` look whether it is still what was
-prepared. Names are imported on first use.
+In: names of the catalogue. Out: prepared arrays on disk. ``load(name)`` runs ``fetch`` and ``prepare``;
+``open_prepared`` needs neither network nor catalogue. Names are imported on first use.
+Imports `methods` alone, for sparse and label utilities.
 """
 
 from importlib import import_module

@@ -9,6 +9,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from eigenbench.datasets.errors import CatalogueError
 from eigenbench.datasets.formats import AnyFormat, PartitionsFormat, PrintedFormat
 from eigenbench.datasets.plain_yaml import explained, read_yaml
+from eigenbench.datasets.project_files import project_folder
 from eigenbench.datasets.sources import AnySource
 from eigenbench.datasets.sources.local import FolderSource, MirrorSource, PartitionsSource, PathSource
 from eigenbench.datasets.splits import (
@@ -21,7 +22,6 @@ from eigenbench.datasets.splits import (
     SampledSplit,
 )
 from eigenbench.datasets.strict_model import FileName, Sha256, StrictModel, Text, near_match
-from eigenbench.project_files import project_folder
 
 DatasetName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Part = Literal["train", "test", "all"]

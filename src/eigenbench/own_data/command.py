@@ -96,6 +96,7 @@ def compare(
     from eigenbench.own_data.problem import make_problem
     from eigenbench.own_data.progress import FitsEnd
     from eigenbench.own_data.terminal import Progress
+    from eigenbench.own_data.workspace import checked_workspace
 
     options = Options(_names(methods), _names(exclude), metric, time_limit, search, curve, seed, jobs, suite)
     columns, left_out = target or (), drop or ()
@@ -107,6 +108,8 @@ def compare(
     chosen, ranked_by = choose(problem, options)
     for line in [*problem.describe(), *([chosen.note] if chosen.note else [])]:
         typer.echo(line)
+    folder = out or Path(f"eigenbench-{file.resolve().stem}")
+    checked_workspace(folder)
     if dry_run:
         folds = f" on {problem.n_folds} folds" if problem.n_folds else ""
         tried = f", each with up to {chosen.settings} settings" if chosen.search else ""
@@ -115,7 +118,6 @@ def compare(
         return
     # Asked to end, as by a batch system, it ends all that it started too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    folder = out or Path(f"eigenbench-{file.resolve().stem}")
     with Progress() as progress:
         outcome = run_comparison(
             problem, folder, options, started=started, seen=progress.seen, ranked=progress.ranked

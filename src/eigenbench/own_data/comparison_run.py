@@ -17,7 +17,7 @@ from eigenbench.datasets.splits import fold_split
 from eigenbench.own_data.compared_methods import DUMMY, HELD_OUT, Methods, chosen_methods, label
 from eigenbench.own_data.more_rows import METHODS, curve_sentences, curve_sizes
 from eigenbench.own_data.problem import Problem
-from eigenbench.own_data.progress import Done, FitsEnd, RunProgress, reporting, run_fits
+from eigenbench.own_data.progress import Done, FitsEnd, RunProgress, report_beside, run_fits
 from eigenbench.own_data.table import OwnDataError, unknown
 from eigenbench.own_data.winner import advised, save_winner
 from eigenbench.own_data.workspace import (
@@ -25,6 +25,7 @@ from eigenbench.own_data.workspace import (
     EXPERIMENT,
     Workspace,
     add_curve,
+    check_suite_path,
     copy_suite,
     keep_folds,
     locked_workspace,
@@ -35,6 +36,9 @@ from eigenbench.reporting.leaderboard import leaderboard
 
 #: Seconds for the answer by default, and with a search.
 _SECONDS, _SECONDS_OF_SEARCH = 300.0, 3600.0
+
+#: Seeds of runs have 32 bits; each fold takes one.
+_SEEDS = 2**32
 
 #: By the kind of target.
 _METRICS = {
@@ -105,6 +109,11 @@ def choose(problem: Problem, options: Options) -> tuple[Methods, str]:
         raise OwnDataError(f"--time-limit {options.seconds:g} is not a number of seconds above 0")
     if options.jobs is not None and options.jobs < 1:
         raise OwnDataError(f"--jobs {options.jobs} is not a number of cores")
+    most = _SEEDS // max(problem.n_folds, 1) - 1
+    if not 0 <= options.seed <= most:
+        raise OwnDataError(f"--seed {options.seed} is not between 0 and {most}")
+    if options.suite is not None:
+        check_suite_path(options.suite)
     if options.search:
         check_held_out(problem, options.seed)
     if options.curve:
@@ -215,7 +224,7 @@ def _fitted(
         outcome = replace(outcome, curve=sentences, end=max(end, outcome.end, key=list(FitsEnd).index))
     if outcome.end is FitsEnd.INTERRUPTED:
         return outcome
-    with reporting(workspace):
+    with report_beside(workspace):
         if outcome.winner is None:
             return outcome
         method, classifier = outcome.winner["method"], outcome.winner["classifier"]

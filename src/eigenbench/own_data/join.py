@@ -36,14 +36,14 @@ def join(
     from eigenbench.bench.jobs.plan import load_plan
     from eigenbench.bench.jobs.supervision import run_stoppable
     from eigenbench.bench.records.sealed_json import write_sealed
-    from eigenbench.own_data.joining import (
+    from eigenbench.datasets.project_files import snakemake_command
+    from eigenbench.own_data.reference_ranking import (
         check_data,
         joined_result,
         read_method,
         read_reference,
         write_suite,
     )
-    from eigenbench.project_files import snakemake_command
     from eigenbench.reporting.inputs import read_inputs
 
     names = [name.strip() for option in datasets or () for name in option.split(",")]

@@ -123,7 +123,7 @@ def run_fits(
 
 
 @contextmanager
-def reporting(workspace: Workspace) -> Iterator[None]:
+def report_beside(workspace: Workspace) -> Iterator[None]:
     """Make the report, and import the runs that are there into MLflow, beside the work of the block."""
     runs = load_plan(workspace.suite).runs
     suite = str(workspace.suite.relative_to(workspace.folder))

@@ -27,8 +27,6 @@ from eigenbench.own_data.table import OwnDataError
 #: The suite's name, which is that of its file, and its experiments.
 SUITE, EXPERIMENT, CURVE = "compare", "methods", "curve"
 
-_SEEDS = 2**32
-
 
 class Workspace:
     """The folder of a comparison, and the paths in it."""
@@ -44,7 +42,8 @@ class Workspace:
         self.log = folder / "compare.log"
 
 
-def _workspace(folder: Path) -> Workspace:
+def checked_workspace(folder: Path) -> Workspace:
+    """Return the paths in a folder; one of something else is an `OwnDataError`."""
     workspace = Workspace(folder)
     if folder.exists() and not workspace.suite.exists() and not _is_unfinished(workspace):
         raise OwnDataError(f"{folder} is no folder of a comparison, and not empty: name another with --out")
@@ -57,7 +56,7 @@ def locked_workspace(folder: Path) -> Iterator[None]:
 
     A folder of something else, or one that another comparison works in, is an `OwnDataError`.
     """
-    results = _workspace(folder).results
+    results = checked_workspace(folder).results
     results.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         try:
@@ -74,10 +73,7 @@ def write_workspace(
 
     The metric is without ``test_``, the seed chooses a repetition of the folds, ``time_limit`` is in seconds.
     """
-    workspace = _workspace(folder)
-    most = _SEEDS // max(problem.n_folds, 1) - 1
-    if not 0 <= seed <= most:
-        raise OwnDataError(f"--seed {seed} is not between 0 and {most}")
+    workspace = checked_workspace(folder)
     workspace.suites.mkdir(parents=True, exist_ok=True)
     name = dataset_name(problem.name)
     parts = problem.arrays()
@@ -135,13 +131,18 @@ def add_curve(workspace: Workspace, lines: Mapping[str, tuple[str, str]], sizes:
     _write_yaml(workspace.suite, suite)
 
 
+def check_suite_path(path: Path) -> None:
+    """Refuse a path that no suite's file can have."""
+    if path.suffix != ".yaml" or path.name == OWN_CATALOGUE:
+        raise OwnDataError(f"--suite {path} is not the name of a suite's file, such as mine.yaml")
+
+
 def copy_suite(workspace: Workspace, path: Path) -> None:
     """Write the suite to a file, and its catalogue and data beside it, so that it runs from there.
 
     Another catalogue, or other data, beside it is an `OwnDataError`.
     """
-    if path.suffix != ".yaml" or path.name == OWN_CATALOGUE:
-        raise OwnDataError(f"--suite {path} is not the name of a suite's file, such as mine.yaml")
+    check_suite_path(path)
     with TemporaryDirectory() as folder:
         trial = Path(folder) / path.name
         trial.write_bytes(workspace.suite.read_bytes())

@@ -13,7 +13,7 @@ from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record, read_record_and_files
 from eigenbench.bench.records.runs import REPORT_FILES, REPORTED_FILES
 from eigenbench.datasets.catalogue import load_catalogue, own_catalogue
-from eigenbench.project_files import project_folder
+from eigenbench.datasets.project_files import project_folder
 from eigenbench.reporting import ReportError
 from eigenbench.reporting.inputs import read_inputs
 

@@ -12,7 +12,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from eigenbench.bench.records.runs import Run
-from eigenbench.project_files import project_folder
+from eigenbench.datasets.project_files import project_folder
 
 #: The columns of ``results.csv`` that name a run.
 NAME = ("dataset", "method", "classifier", "seed")

@@ -1,4 +1,4 @@
-"""From records to MLflow: one writer imports finished runs, as often as wanted, and the dashboard shows them.
+"""Import into MLflow: one writer imports finished runs, as often as wanted, and the dashboard shows them.
 
-Only this package imports MLflow, and only when it writes or shows something.
+In: plans and records. Out: runs in a store, and import receipts. Only this package imports MLflow.
 """

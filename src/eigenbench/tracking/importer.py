@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 _FORM = 11
 # Imports that cross each other settle in two or three passes; what is refused for good is an error after all.
 _PASSES = 8
-_SECONDS_APART = 0.5
 
 
 @dataclass
@@ -171,7 +170,7 @@ class SuiteImport:
             except MlflowException as error:
                 if isinstance(error.__context__, OSError) or not passes_left:
                     raise
-                time.sleep(random.uniform(0, _SECONDS_APART))
+                time.sleep(random.uniform(0, 0.5))
 
     def _pass(self, suite: str) -> bool:
         """Write what is missing or out of date, and return whether anything was."""

@@ -102,7 +102,7 @@ class Jobs:
         return self.data
 
     def context(self, spec, last_attempt=True, **options):
-        """What a job with this specification works with."""
+        """The context of a job with this specification."""
         log = self.root / "job.log"
         options = Namespace(
             data_dir=self.data, results_dir=self.results, log=log, code="0" * 16, **{"replaces": {}} | options

@@ -1,4 +1,4 @@
-"""What an attempt at a job asks for, and the limits of SLURM, which is a stand-in."""
+"""Resources of an attempt at a job, and the limits of SLURM (a stand-in)."""
 
 from types import SimpleNamespace
 

@@ -48,7 +48,7 @@ def is_there(process):
 
 
 def ignore_interrupts():
-    """What a shell does for a command in the background."""
+    """Start in the background, as a shell starts a command."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

@@ -1,4 +1,4 @@
-"""How work is shared out among jobs: small runs together, large ones each on their own."""
+"""Distribution of work among jobs: small runs together, large ones each on their own."""
 
 import pytest
 from hypothesis import given

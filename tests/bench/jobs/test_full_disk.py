@@ -19,7 +19,7 @@ def records(jobs):
 
 
 def test_a_full_disk_is_no_result_and_the_next_attempt_makes_one(jobs, largest_file):
-    """What was there stays as it was, and nothing half-written is beside it."""
+    """Earlier files stay as they were, and no part of a file is left."""
     method = plan_of()
 
     def files():

@@ -67,7 +67,7 @@ def workflow(tmp_path):
 
 
 def told(workflow):
-    """What every job is told, with its code: that of whole methods and of single runs."""
+    """Specification and code hash of every job, of whole methods and of single runs."""
     jobs = {}
     for folder, method in workflow._methods.items():
         verb = "measure" if method.spec.protocol else "train"

@@ -1,4 +1,4 @@
-"""What a class can do follows from the class: a line in the registry is all that a new method needs."""
+"""Capabilities are derived from the class: a new method needs no more than a line in the registry."""
 
 import joblib
 import numpy as np

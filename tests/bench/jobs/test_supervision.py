@@ -118,7 +118,7 @@ def test_a_fault_of_the_machine_is_no_result(supervise, number, wrap):
 
 
 def test_a_full_device_is_a_fault_of_the_machine(supervise):
-    """What the operating system itself says, once by Python's buffered files and once by NumPy."""
+    """Errors of the operating system, from Python's buffered files and from NumPy."""
     for write in (lambda file: file.write(b"x" * 100), lambda file: np.ones(100_000).tofile(file)):
 
         def fit(write=write):

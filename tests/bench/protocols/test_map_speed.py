@@ -1,4 +1,4 @@
-"""What is timed, and how; never how long it took."""
+"""Steps that are timed; never how long they took."""
 
 import numpy as np
 import pytest

@@ -337,7 +337,7 @@ class TestChoice:
 
     @pytest.fixture
     def choices(self, monkeypatch):
-        """What `measure` gives to the choice: rows, classes, and which rows are measured."""
+        """Arguments of the choice: rows, classes, and which rows are measured."""
         calls = []
 
         def spy(method, X, y, **kwargs):

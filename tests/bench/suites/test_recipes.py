@@ -13,7 +13,7 @@ from eigenbench.bench.suites.parts import SuiteError
 from eigenbench.bench.suites.recipes import load_recipes, of_width
 from eigenbench.bench.suites.steps import Step, grid_points, grid_size, nested_steps, with_params
 from eigenbench.bench.suites.suite_file import load_suite
-from eigenbench.project_files import project_folder
+from eigenbench.datasets.project_files import project_folder
 from eigenbench.reproduction.reference import EARLIER_KEYS, default_reference_folder, present_keys
 
 pytestmark = pytest.mark.contract

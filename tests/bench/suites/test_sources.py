@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from eigenbench.bench.suites.parts import SuiteError
 from eigenbench.bench.suites.suite_file import cited_sources, load_suite, suite_files
 from eigenbench.cli import app
-from eigenbench.project_files import project_folder
+from eigenbench.datasets.project_files import project_folder
 
 SUITES = suite_files(project_folder() / "config" / "suites")
 

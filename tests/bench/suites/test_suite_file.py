@@ -79,12 +79,14 @@ def refusal(folder, text):
 def test_other_yaml_beside_suites_is_none_unless_it_is_asked_for(tmp_path):
     for name, text in {
         "mine": "title: t\nexperiment: {}\n",
+        "misspelled": "title: t\nexperimets: {a: {dataset: digits, methods: all}}\n",
         "environment": "dependencies: [python]\n",
     }.items():
         (tmp_path / f"{name}.yaml").write_text(text)
     (tmp_path / ".#mine.yaml").symlink_to("an editor's lock")
-    assert [path.stem for path in suite_files(tmp_path)] == ["mine"]
-    assert [path.stem for path in suite_files(tmp_path, ["environment"])] == ["environment", "mine"]
+    assert [path.stem for path in suite_files(tmp_path)] == ["mine", "misspelled"]
+    asked = suite_files(tmp_path, ["environment"])
+    assert [path.stem for path in asked] == ["environment", "mine", "misspelled"]
 
 
 def test_the_suite_of_these_tests_is_valid_and_has_the_name_of_its_file(tmp_path):

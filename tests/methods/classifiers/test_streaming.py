@@ -1,4 +1,4 @@
-"""What the streaming classifiers share: scikit-learn's contract, feature maps, blocks and bad input."""
+"""Streaming classifiers: scikit-learn's contract, feature maps, blocks and bad input."""
 
 import numpy as np
 import pytest

@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import norm
 
 from eigenbench.bench.suites.suite_file import load_suite
+from eigenbench.datasets.project_files import project_folder
 from eigenbench.methods.peers.bayes_rule import BayesRule
-from eigenbench.project_files import project_folder
 
 
 def rule_of(experiment):

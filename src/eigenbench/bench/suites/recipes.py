@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from eigenbench.bench.suites.parts import MethodSpec, SuiteError, SuiteModel
 from eigenbench.bench.suites.steps import Step, with_params
 from eigenbench.datasets.plain_yaml import explained, read_yaml
-from eigenbench.project_files import project_folder
+from eigenbench.datasets.project_files import project_folder
 
 Grid = dict[str, list[Any]]
 

@@ -19,11 +19,14 @@ from eigenbench.bench.suites.recipes import load_recipes
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.datasets.catalogue import OWN_CATALOGUE, Catalogue, load_catalogue, load_with_own
 from eigenbench.datasets.plain_yaml import explained, read_yaml
+from eigenbench.datasets.project_files import project_folder
 from eigenbench.datasets.strict_model import printable
-from eigenbench.project_files import project_folder
 
 #: The file of BibTeX entries in a folder of suites.
 REFERENCES = "references.bib"
+
+#: A file with either is a suite; then a misspelled key is an error.
+_KEYS = re.compile(rb"experiment|methods")
 
 #: The names of the workflow's rules, which no suite can have: each suite is a rule, too.
 RULE_NAMES = frozenset(
@@ -59,10 +62,10 @@ class Config(SuiteModel):
 
 
 def suite_files(folder: Path, asked: Container[str] = ()) -> list[Path]:
-    """Return the suite files of a folder; others, without experiments, are none unless ``asked`` for."""
+    """Return the suite files of a folder: those ``asked`` for, and those with experiments or methods."""
     found = sorted(folder.glob("*.yaml"))
     paths = (path for path in found if path.is_file() and path.name != OWN_CATALOGUE)
-    return [path for path in paths if path.stem in asked or b"experiment" in path.read_bytes()]
+    return [path for path in paths if path.stem in asked or _KEYS.search(path.read_bytes())]
 
 
 def load_suite(path: Path, datasets: list[str] | None = None) -> Suite:

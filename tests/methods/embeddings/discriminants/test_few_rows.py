@@ -100,7 +100,7 @@ def test_a_class_of_zeros_is_named(few_rows):
 
 
 def test_rows_of_many_classes_are_not_copied(monkeypatch):
-    """What is in memory beside them follows from the blocks, not from the number of rows."""
+    """Further memory depends on the blocks, not on the number of rows."""
     monkeypatch.setattr(second_moments, "row_slices", partial(row_slices, block_bytes=2**18))
     monkeypatch.setattr(pairs, "row_slices", partial(row_slices, block_bytes=2**18))
     X = np.random.RandomState(0).standard_normal((20_000, 100)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""How many detectors there are when nobody says, and when somebody does."""
+"""Number of detectors, by default and when given."""
 
 import warnings
 

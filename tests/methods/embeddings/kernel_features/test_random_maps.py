@@ -1,4 +1,4 @@
-"""What all random feature maps share: the contract, bad input, and agreement with the exact kernel."""
+"""All random feature maps: the contract, bad input, and agreement with the exact kernel."""
 
 import numpy as np
 import pytest

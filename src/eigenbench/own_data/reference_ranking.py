@@ -28,8 +28,8 @@ from eigenbench.comparison.ranks import MIN_DATASETS, wilcoxon_holm, win_tie_los
 from eigenbench.comparison.ratios import equivalence, error_ratios
 from eigenbench.datasets.plain_yaml import PlainYamlError, read_yaml, write_yaml
 from eigenbench.datasets.preparing import prepare
+from eigenbench.datasets.project_files import project_folder
 from eigenbench.own_data.table import OwnDataError, unknown
-from eigenbench.project_files import project_folder
 from eigenbench.reporting.reference_results import DATASETS, records_of_results
 from eigenbench.reporting.replicates import group_runs, reason
 from eigenbench.reporting.suite_ranks import SuiteRanks, suite_ranks
