@@ -121,7 +121,7 @@ def _with_earlier_value(row: PublishedComparison) -> PublishedComparison:
     """Add to a number that only other settings have measured what they gave."""
     records = row.group.records if row.group and row.estimate is None else ()
     metric = row.number.metric
-    values = [record.metrics[metric] for record in records if metric in record.metrics]
+    values = [run.metrics[metric] for run in records if run.status == "not_run" and metric in run.metrics]
     if not values:
         return row
     style = metric_style(metric)
