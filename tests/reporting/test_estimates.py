@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import stdtrit
 
 from eigenbench.comparison.mean_intervals import wilson
-from eigenbench.reporting.replicates import OVER_ROWS, OVER_SEEDS, estimate, within_range
+from eigenbench.reporting.estimates import OVER_ROWS, OVER_SEEDS, estimate, within_range
 
 
 @given(st.lists(st.floats(0.2, 0.4), min_size=2, max_size=9, unique=True))

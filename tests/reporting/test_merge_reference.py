@@ -49,7 +49,10 @@ def test_a_part_taken_out_and_merged_again_gives_the_reference(plan, places):
     assert merge(plan, reports, folder) == ["vowel"]
 
     for path in REFERENCE.iterdir():
-        assert (folder / path.name).read_bytes() == path.read_bytes(), path.name
+        if path.name in {"ranks.csv", "pairs.csv"}:  # the last digit depends on the processor
+            pd.testing.assert_frame_equal(pd.read_csv(folder / path.name), pd.read_csv(path), rtol=1e-12)
+        else:
+            assert (folder / path.name).read_bytes() == path.read_bytes(), path.name
 
 
 @pytest.mark.slow

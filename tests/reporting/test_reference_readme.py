@@ -10,7 +10,7 @@ import pytest
 
 from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.datasets import load_catalogue
-from eigenbench.reporting.replicates import estimate
+from eigenbench.reporting.estimates import estimate
 
 pytestmark = pytest.mark.workflow
 

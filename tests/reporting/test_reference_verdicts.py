@@ -11,8 +11,8 @@ from eigenbench.bench.suites.suite import Suite
 from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.comparison.mean_intervals import wilson
 from eigenbench.reporting.csv_files import results_csv
+from eigenbench.reporting.estimates import OVER_ROWS
 from eigenbench.reporting.published import PublishedComparison, comparison_csv
-from eigenbench.reporting.replicates import OVER_ROWS
 from eigenbench.reproduction.receipt import MachineCounts
 from eigenbench.reproduction.reference import EARLIER_KEYS
 

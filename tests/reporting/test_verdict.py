@@ -10,6 +10,7 @@ from record_files import plan_of
 
 from eigenbench.bench.suites.parts import PublishedNumber
 from eigenbench.reporting.csv_files import results_csv
+from eigenbench.reporting.estimates import estimate, prediction_interval
 from eigenbench.reporting.published import (
     compare_all_published,
     comparison_csv,
@@ -17,7 +18,7 @@ from eigenbench.reporting.published import (
     machines_text,
     verdict_counts,
 )
-from eigenbench.reporting.replicates import estimate, group_runs, prediction_interval
+from eigenbench.reporting.replicates import group_runs
 from eigenbench.reproduction.receipt import RECEIPTS, MachineCounts, write_receipt
 from eigenbench.reproduction.reference import load_reference
 from eigenbench.reproduction.verification import compare_with_reference

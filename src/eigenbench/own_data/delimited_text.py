@@ -96,15 +96,42 @@ def _table(
     header: bool,
     quoted: bool,
 ) -> pd.DataFrame:
-    """Take the header, leave comments and its repetitions out, and check every row."""
-    names = None if header else [str(place) for place in range(1, width + 1)]
-    first: list[str] | None = None
+    """Take the header, if there is one, and check names and rows."""
+    numbered = [str(place) for place in range(1, width + 1)]
+    names, kept = _names_and_rows(path, rows, width, delimiter, None if header else numbered)
+    if len(names) == width - 1:
+        trailing = bool(kept) and not any((row[-1] or "").strip() for row in kept)
+        if not trailing and not _name_rows([row[0] or "" for row in kept], quoted or delimiter != ","):
+            raise OwnDataError(
+                f"{path.name}: rows have {width} fields, and the header {len(names)}: quote numbers with a "
+                "decimal comma, or name all columns"
+            )
+        names = [*names, ""] if trailing else ["", *names]
+    check_names(path.name, [name for name in names if name])
+    if header and len(names) > 1 and _are_numbers(names).all():
+        raise OwnDataError(
+            f"{path.name}: its first row holds numbers only: if it is no header, add --no-header, and name "
+            "columns by their numbers from 1"
+        )
+    _check_first_row(path, kept)
+    table = pd.DataFrame(kept, columns=names, dtype=object)
+    return table.loc[:, [bool(name) or column.notna().any() for name, column in table.items()]]
+
+
+def _names_and_rows(
+    path: Path, rows: Iterable[tuple[int, list[str]]], width: int, delimiter: str, names: list[str] | None
+) -> tuple[list[str], list[list[str | None]]]:
+    """Return the names, by default of the first row, and the rows without comments and repeated headers.
+
+    Every row has ``width`` fields; else an `OwnDataError` names the line.
+    """
+    header: list[str] | None = None
     kept: list[list[str | None]] = []
     comments: list[int] = []
     for line, fields in rows:
         if names is None:
-            first, names = fields, [name.strip() for name in fields]
-        elif fields == first:
+            header, names = fields, [name.strip() for name in fields]
+        elif fields == header:
             continue
         elif fields[0].startswith("#") and len(fields) != width:
             comments.append(line)
@@ -125,23 +152,7 @@ def _table(
         raise OwnDataError(
             f"{path.name}: line {comments[0]} begins with # as rows do, and has not {width} fields"
         )
-    if len(names) == width - 1:
-        trailing = bool(kept) and not any((row[-1] or "").strip() for row in kept)
-        if not trailing and not _name_rows([row[0] or "" for row in kept], quoted or delimiter != ","):
-            raise OwnDataError(
-                f"{path.name}: rows have {width} fields, and the header {len(names)}: quote numbers with a "
-                "decimal comma, or name all columns"
-            )
-        names = [*names, ""] if trailing else ["", *names]
-    check_names(path.name, [name for name in names if name])
-    if header and len(names) > 1 and _are_numbers(names).all():
-        raise OwnDataError(
-            f"{path.name}: its first row holds numbers only: if it is no header, add --no-header, and name "
-            "columns by their numbers from 1"
-        )
-    _check_first_row(path, kept)
-    table = pd.DataFrame(kept, columns=names, dtype=object)
-    return table.loc[:, [bool(name) or column.notna().any() for name, column in table.items()]]
+    return names, kept
 
 
 def _check_first_row(path: Path, rows: list[list[str | None]]) -> None:

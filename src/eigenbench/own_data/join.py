@@ -82,14 +82,16 @@ def _say(result: dict[str, Any], n_runs: int) -> None:
         f"on {len(result['datasets'])} datasets"
     )
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("against", "won", "tied", "lost", "ratio", "95 %", ""):
-        table.add_column(name, justify="left" if name in ("against", "") else "right")
+    for name in ("against", "won", "tied", "lost", "ratio", "95 %", "by interval"):
+        table.add_column(name, justify="left" if name in ("against", "by interval") else "right")
+    conclusions = {"first better": "better", "second better": "worse"}
     for one in result["nearest"]:
         ratio, interval = "–", "–"
         if one["ratio"] is not None and one["low"] is not None and one["high"] is not None:
             ratio, interval = f"{one['ratio']:.3f}", f"{one['low']:.3f} – {one['high']:.3f}"
         counts = (str(one[key]) for key in ("wins", "ties", "losses"))
-        table.add_row(label_name(one["competitor"]), *counts, ratio, interval, one["conclusion"])
+        conclusion = conclusions.get(one["conclusion"], one["conclusion"])
+        table.add_row(label_name(one["competitor"]), *counts, ratio, interval, conclusion)
     Console().print(table)
     failures = [f"{one['dataset']}, {text}" for one in result["datasets"] for text in one["failures"]]
     if failures:

@@ -202,12 +202,12 @@ def make_problem(
     fifth of rows is tested; ``decimal`` and ``kinds`` are parameters of `TableEncoder`; with ``regression``
     numbers are no classes, even if few differ. What can't be done is an `OwnDataError`.
     """
-    if test is not None and time is not None:
+    test_rows = [option for option, value in {"--test": test, "--time": time}.items() if value is not None]
+    if len(test_rows) > 1:
         raise OwnDataError("--test and --time both choose the test rows: leave one out")
-    named = "--test" if time is None else "--time"
     for option, value in {"--group": table.groups, "--cv": n_folds}.items():
-        if value is not None and (test is not None or time is not None):
-            raise OwnDataError(f"{option} makes folds, and {named} needs none: leave one out")
+        if value is not None and test_rows:
+            raise OwnDataError(f"{option} makes folds, and {test_rows[0]} needs none: leave one out")
     if time is not None:
         table, test = split_by_time(table, time, decimal, kinds)
         kinds = {name: kind for name, kind in (kinds or {}).items() if name != time}
@@ -236,14 +236,19 @@ def make_problem(
         raise OwnDataError(f"--cv {n_folds} is not a number of folds from 2 to the {len(train)} rows")
     groups = None if train.groups is None else _codes(train.groups, n_folds)
     if target.kind == "multiclass":
-        classes, counts = np.unique(target.labels[: len(train)], return_counts=True)
-        if len(classes) < 2:
-            raise OwnDataError(f"all training rows are of one class, {str(classes[0])[:40]!r}")
-        if test is None and np.sum(counts > 1) < 2:
-            raise OwnDataError(
-                "fewer than two classes have two rows or more, so no fold can train on two classes"
-            )
+        _check_classes(target.labels[: len(train)], folds=test is None)
     return Problem(table.name, target, matrix, encoder, len(train), n_folds, groups, table.first_column)
+
+
+def _check_classes(labels: np.ndarray, *, folds: bool) -> None:
+    """Raise `OwnDataError` unless two classes have training rows, and two rows each where there are folds."""
+    classes, counts = np.unique(labels, return_counts=True)
+    if len(classes) < 2:
+        raise OwnDataError(f"all training rows are of one class, {str(classes[0])[:40]!r}")
+    if folds and np.sum(counts > 1) < 2:
+        raise OwnDataError(
+            "fewer than two classes have two rows or more, so no fold can train on two classes"
+        )
 
 
 def _decimal_sign(table: UserTable) -> str:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.reporting.display_names import classifier_name, experiment_name, label_name
+from eigenbench.reporting.estimates import KINDS, OVER_ROWS
 from eigenbench.reporting.formatting import (
     by_size,
     count,
@@ -24,7 +25,7 @@ from eigenbench.reporting.formatting import (
 from eigenbench.reporting.leaderboard import TIED, in_order, line_titles, tie_group_of
 from eigenbench.reporting.parameters import parameters_of
 from eigenbench.reporting.published import DAGGER, PublishedComparison, machines_text
-from eigenbench.reporting.replicates import KINDS, OVER_ROWS, RunGroup, headline_direction
+from eigenbench.reporting.replicates import RunGroup, headline_direction
 from eigenbench.reporting.shown_table import NONE, Cell, Row, ShownTable
 from eigenbench.reporting.suite_ranks import SuiteRanks
 from eigenbench.reproduction.receipt import MachineCounts

@@ -12,8 +12,9 @@ from eigenbench.bench.suites.parts import PublishedNumber
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite
 from eigenbench.reporting.csv_files import csv_text
 from eigenbench.reporting.display_names import experiment_name, method_name
+from eigenbench.reporting.estimates import Estimate
 from eigenbench.reporting.formatting import metric_style
-from eigenbench.reporting.replicates import Estimate, Groups, RunGroup, published_direction
+from eigenbench.reporting.replicates import Groups, RunGroup, published_direction
 from eigenbench.reproduction.receipt import MachineCounts
 
 _NUMBER = ("suite", "source", "dataset", "method", "metric", "published")

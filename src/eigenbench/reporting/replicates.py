@@ -1,9 +1,8 @@
-"""Replicates: runs of one method and classifier that differ only in the seed; their means, with intervals."""
+"""Replicates: runs of one method and classifier that differ only in the seed."""
 
 from __future__ import annotations
 
 import math
-import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,116 +12,31 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from scipy.stats import t as student_t
-
 from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import NO_CLASSIFIER
-from eigenbench.bench.suites.parts import MULTICLASS_METRICS, MULTILABEL_METRICS, PublishedNumber
+from eigenbench.bench.suites.parts import PublishedNumber
 from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.bench.suites.suite_file import catalogue_of
-from eigenbench.comparison.mean_intervals import mean_interval, wilson
+from eigenbench.comparison.mean_intervals import mean_interval
 from eigenbench.datasets.catalogue import CatalogueEntry
 from eigenbench.datasets.splits import SampledSplit
 from eigenbench.reporting.display_names import method_name, run_name
+from eigenbench.reporting.estimates import (
+    OVER_ROWS,
+    ROWS_AND_SEEDS,
+    ROWS_AND_SPLITS,
+    Estimate,
+    estimate,
+    prediction_interval,
+    within_range,
+)
 from eigenbench.reporting.formatting import lower_is_better
 from eigenbench.reporting.row_metrics import RunMetrics, read_run_metrics
 
 #: Methods have this many colours.
 N_COLOURS = 10
-LEVEL = 0.95
-OVER_SEEDS = "Student t over seeds"
-OVER_ROWS = "Wilson over test rows"
-#: From stored predictions.
-ROWS_AND_SEEDS = "over test rows and seeds"
-ROWS_AND_SPLITS = "over test rows and splits"
-KINDS = (ROWS_AND_SEEDS, ROWS_AND_SPLITS, OVER_SEEDS, OVER_ROWS)
-
-#: Shares of wrong test rows.
-_ERRORS = ("test_error", "nn_error", "raw_nn_error")
-#: Metrics from 0 on, and those from 0 to 1.
-_FROM_ZERO = {
-    "log_loss",
-    "brier",
-    "rmse",
-    "mae",
-    *(name for name in MULTILABEL_METRICS if name.startswith("ps_")),
-}
-_SHARES = {
-    "calibration_error",
-    "nn_error",
-    "raw_nn_error",
-    *MULTICLASS_METRICS,
-    *MULTILABEL_METRICS,
-} - _FROM_ZERO
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over ``n_seeds`` runs in the metric's stored unit; ``interval`` is one of `KINDS`, or empty."""
-
-    mean: float
-    low: float | None
-    high: float | None
-    n_seeds: int
-    interval: str
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The ends of the interval, both the mean where there is none."""
-        return (self.mean, self.mean) if self.low is None or self.high is None else (self.low, self.high)
-
-
-def estimate(metric: str, values: Sequence[float], *, deterministic: bool, n_test: int | None) -> Estimate:
-    """Estimate a metric from one value per seed, with its 95 % interval.
-
-    That is Student's t over seeds that differ; else, of shares and counts of wrong rows, Wilson's score
-    interval for the draw of the ``n_test`` test rows (JASA 22, 1927). Ends stay in the metric's range.
-    """
-    if not values:
-        raise ValueError(f"no value of {metric!r} to estimate from")
-    n_seeds = len(values)
-    mean = math.fsum(values) / n_seeds
-    if not math.isfinite(mean):
-        return Estimate(mean, None, None, n_seeds, "")
-    if len(set(values)) >= 2 and not deterministic:
-        quantile = float(student_t.ppf((1 + LEVEL) / 2, n_seeds - 1))
-        half_width = quantile * statistics.stdev(values) / math.sqrt(n_seeds)
-        low, high = within_range(metric, mean - half_width, mean + half_width, n_test)
-        return Estimate(mean, low, high, n_seeds, OVER_SEEDS)
-    largest = 1.0 if metric in _ERRORS else float(n_test or 0) if metric == "test_errors" else 0.0
-    if largest and n_test and 0 <= mean <= largest:
-        found = wilson(round(mean / largest * n_test), n_test, level=LEVEL)
-        return Estimate(mean, largest * found.low, largest * found.high, n_seeds, OVER_ROWS)
-    return Estimate(mean, None, None, n_seeds, "")
-
-
-def prediction_interval(
-    metric: str, values: Sequence[float], *, deterministic: bool, n_test: int | None
-) -> tuple[float, float] | None:
-    """Bound the value of one further run, at 95 %: a published number is the value of one run.
-
-    Of seeds that differ it is √(1 + n) times as wide as the interval of their mean, else √2 times as wide as
-    that over test rows. None without an interval.
-    """
-    found = estimate(metric, values, deterministic=deterministic, n_test=n_test)
-    if found.low is None or found.high is None:
-        repeated = math.isfinite(found.mean) and len(values) > 1 and len(set(values)) == 1
-        return (found.mean, found.mean) if repeated else None
-    wider = math.sqrt(1 + (found.n_seeds if found.interval == OVER_SEEDS else 1))
-    low, high = (found.mean + wider * (end - found.mean) for end in (found.low, found.high))
-    return within_range(metric, low, high, n_test)
-
-
-def within_range(metric: str, low: float, high: float, n_test: int | None) -> tuple[float, float]:
-    """Cut the ends of an interval to the values that a metric of classes or labels can have."""
-    name = metric.removeprefix("test_")
-    if name == "errors":
-        return max(low, 0.0), min(high, n_test or math.inf)
-    if name in _FROM_ZERO:
-        return max(low, 0.0), high
-    return (max(low, 0.0), min(high, 1.0)) if name in _SHARES else (low, high)
 
 
 @dataclass(frozen=True)
@@ -286,7 +200,7 @@ def group_runs(
         of_experiment.setdefault((record.method, record.classifier), []).append(record)
     by_experiment: Groups = {}
     for plan in plans:
-        catalogue, experiments = catalogue_of(plan.suite), plan.suite.experiments
+        experiments = plan.suite.experiments
         of_suite = {name: by_key.get((plan.suite.name, name), {}) for name in experiments}
         colours = method_colours(
             [
@@ -294,26 +208,37 @@ def group_runs(
                 for name, spec in experiments.items()
             ]
         )
-        for name, experiment in experiments.items():
-            known, methods = of_suite[name], plan.of(name)
-            n_seeds = {
-                (method.spec.method, classifier): len(method.seeds)
-                for method in methods
-                for classifier in method.classifiers
-            }
-            n_seeds = dict.fromkeys([*n_seeds, *known], len(experiment.seeds)) | n_seeds
-            entry, settings = catalogue.entry(experiment.dataset), experiment.protocol_settings
-            shared: dict[str, Any] = {
-                "results_dir": results_dir,
-                "overlap": _overlap(methods[0].spec, entry),
-                "synthetic": entry.format.reader == "planted_labels",
-                "n_tested": settings.n_tested() if settings else None,
-            }
+        for name, known in of_suite.items():
+            shared = {"results_dir": results_dir, **_test_rows(plan, name)}
             by_experiment[plan.suite.name, name] = [
                 RunGroup(*pair, tuple(known.get(pair, ())), planned, colour=colours[pair[0]], **shared)
-                for pair, planned in n_seeds.items()
+                for pair, planned in _planned_seeds(plan, name, known).items()
             ]
     return by_experiment
+
+
+def _planned_seeds(
+    plan: SuitePlan, experiment: str, known: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], int]:
+    """Return how many seeds are planned of each method and classifier, also of those that are only known."""
+    planned = {
+        (method.spec.method, classifier): len(method.seeds)
+        for method in plan.of(experiment)
+        for classifier in method.classifiers
+    }
+    n_seeds = len(plan.suite.experiments[experiment].seeds)
+    return dict.fromkeys([*planned, *known], n_seeds) | planned
+
+
+def _test_rows(plan: SuitePlan, experiment: str) -> dict[str, Any]:
+    """Return what the groups of an experiment share, by the names of `RunGroup`'s fields."""
+    spec = plan.suite.experiments[experiment]
+    entry, settings = catalogue_of(plan.suite).entry(spec.dataset), spec.protocol_settings
+    return {
+        "overlap": _overlap(plan.of(experiment)[0].spec, entry),
+        "synthetic": entry.format.reader == "planted_labels",
+        "n_tested": settings.n_tested() if settings else None,
+    }
 
 
 def is_crowded(groups: Sequence[RunGroup]) -> bool:

@@ -21,8 +21,9 @@ from eigenbench.reporting.drawing import (
     names_height,
     tick_text,
 )
+from eigenbench.reporting.estimates import Estimate, estimate
 from eigenbench.reporting.formatting import metric_style, sentence
-from eigenbench.reporting.replicates import Estimate, RunGroup, estimate, failed_sizes, is_crowded
+from eigenbench.reporting.replicates import RunGroup, failed_sizes, is_crowded
 
 _WIDTH = 5.5
 _MAX_STEP_TICKS = 8

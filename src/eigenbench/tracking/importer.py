@@ -247,21 +247,7 @@ class SuiteImport:
         parents = {key: run for key in keys if (run := self._current(key, content))}
         overview = self.store.whole(Key(OVERVIEW, experiment), _with_parents(content, parents))
         if self.all_models or overview is None or parents.keys() != keys:
-            records = {run.run_id: record for run in seeds if (record := self._record(run))}
-            found = summarize(experiment, self.plan, list(records.values()), self.results_dir)
-            for item in found:
-                of = [run for run in seeds if run.key.summary == item.key and run.run_id in records]
-                best = item.best.run_key if item.best else None
-                models = {
-                    run.key.run_key: self._model(run, record)
-                    for run in of
-                    if (record := records[run.run_id]).model and (self.all_models or run.key.run_key == best)
-                }
-                if item.key not in parents:
-                    parents[item.key] = self._write_summary(item, content, of, models.get(best or ""))
-            overview = self.store.whole(Key(OVERVIEW, experiment), _with_parents(content, parents))
-            if found and overview is None:
-                overview = self._write_overview(experiment, content, seeds, found, parents)
+            overview = self._bring_summaries(experiment, content, seeds, parents)
         for run in seeds:
             if (parent := parents.get(run.key.summary)) and run.tags.get(PARENT) != parent.run_id:
                 self.store.changed = True
@@ -271,6 +257,27 @@ class SuiteImport:
                 self.store.keep(key, overview if key.kind == OVERVIEW else parents.get(key))
         ids = {"/".join([self.store.suite, *key[1:4]]): parent.run_id for key, parent in parents.items()}
         self.account.summary_ids |= ids
+
+    def _bring_summaries(
+        self, experiment: str, content: str, seeds: Sequence[StoredRun], parents: dict[Key, StoredRun]
+    ) -> StoredRun | None:
+        """Write the models and parents that are missing, note the parents, and return the overview."""
+        records = {run.run_id: record for run in seeds if (record := self._record(run))}
+        found = summarize(experiment, self.plan, list(records.values()), self.results_dir)
+        for item in found:
+            of = [run for run in seeds if run.key.summary == item.key and run.run_id in records]
+            best = item.best.run_key if item.best else None
+            models = {
+                run.key.run_key: self._model(run, record)
+                for run in of
+                if (record := records[run.run_id]).model and (self.all_models or run.key.run_key == best)
+            }
+            if item.key not in parents:
+                parents[item.key] = self._write_summary(item, content, of, models.get(best or ""))
+        overview = self.store.whole(Key(OVERVIEW, experiment), _with_parents(content, parents))
+        if found and overview is None:
+            overview = self._write_overview(experiment, content, seeds, found, parents)
+        return overview
 
     def _current(self, key: Key, content: str) -> StoredRun | None:
         """Return a summary, unless it is out of date, or lacks a model that is at hand here."""

@@ -11,10 +11,11 @@ from typing import Any
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.suites.suite import ExperimentSpec
+from eigenbench.reporting.estimates import Estimate
 from eigenbench.reporting.formatting import MetricStyle, lower_is_better, metric_style
 from eigenbench.reporting.leaderboard import standings
 from eigenbench.reporting.published import PublishedComparison, compare_all_published
-from eigenbench.reporting.replicates import Estimate, RunGroup, group_runs, headline_direction
+from eigenbench.reporting.replicates import RunGroup, group_runs, headline_direction
 from eigenbench.tracking.suite_store import SUMMARY, Key
 
 

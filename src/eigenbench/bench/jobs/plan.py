@@ -189,56 +189,17 @@ def _check_sizes(suite: Suite, name: str, experiment: ExperimentSpec, entry: Cat
 def _methods(
     suite: Suite, name: str, experiment: ExperimentSpec, catalogue: Catalogue
 ) -> Iterator[MethodPlan]:
-    entry = catalogue.entry(experiment.dataset)
-    protocol = find_protocol(experiment.protocol, suite.folder) if experiment.protocol else None
+    entry, settings = catalogue.entry(experiment.dataset), experiment.protocol_settings
+    first = settings.chosen_by() if settings else None
     for method_name, method in experiment.methods.items():
-        validation = experiment.validation
         seeds = method.seeds or experiment.seeds
-        settings = experiment.protocol_settings
-        first = settings.chosen_by() if settings else None
         if first is not None and seeds[0] != first:
             raise SuiteError(
                 f"suite {suite.name}: experiments.{name}.seeds: {seeds[0]} is the first, and has to be "
                 f"{first}, which chooses the parameters"
             )
-        spec = JobSpec(
-            suite=suite.name,
-            experiment=name,
-            method=method_name,
-            dataset=experiment.dataset,
-            other_datasets=experiment.datasets[1:],
-            split_drawn=entry.split.drawn and first is None,
-            train_rows=max(experiment.train_rows, default=None),
-            classes=max(experiment.classes, default=None),
-            steps=method.steps,
-            grid=method.grid,
-            classifiers={
-                key: Classifier(**item.model_dump(exclude={"methods"}))
-                for key, item in experiment.classifiers_of(method_name).items()
-            },
-            validation=None
-            if protocol
-            else Validation(**validation.model_dump(), higher_is_better=validation.higher_is_better),
-            permute_labels=experiment.permute_labels,
-            propensity=experiment.propensity.model_dump() if validation.multilabel and not protocol else None,
-            protocol=protocol.module if protocol else None,
-            protocol_folder=folder_of(protocol.module, suite.folder) if protocol else None,
-            settings=experiment.settings,
-            time_limit=suite.time_limit_of(name),
-            pictured_seed=0 if protocol else seeds[0],
-        )
-        # Registered components count wherever their names stand, others where a step or a classifier has one.
-        named = spec.named({*COMPONENTS, *_written_like_steps(spec.naming)})
-        components = {component: find_component(component, suite.folder) for component in named}
-        spec = spec.model_copy(update={"components": components})
-        for dataset in (dataset for dataset in spec.datasets if catalogue.entry(dataset).partitioned):
-            from eigenbench.bench.jobs.pipelines import why_not_in_partitions  # imports what methods need
-
-            if reason := why_not_in_partitions(spec):
-                raise SuiteError(
-                    f"suite {suite.name}: experiments.{name}.methods.{method_name}: {reason}, and the rows "
-                    f"of {dataset} stay in partitions"
-                )
+        spec = _job_spec(suite, name, method_name, drawn=entry.split.drawn and first is None)
+        _check_partitions(spec, catalogue)
         exclusive = settings is not None and settings.exclusive
         fit = _seconds_of_fit(spec, entry, settings)
         of_seed = _fits_with_a_seed(spec) * fit
@@ -247,6 +208,55 @@ def _methods(
         if exclusive or (first is None and (fit > FIT_SECONDS or of_seed > JOB_SECONDS)):
             granularity = "fit"
         yield MethodPlan(spec, seeds, granularity, seconds, fit, exclusive)
+
+
+def _job_spec(suite: Suite, name: str, method_name: str, *, drawn: bool) -> JobSpec:
+    """Return what the jobs of a method need; ``drawn`` says whether the seed draws the split."""
+    experiment = suite.experiments[name]
+    method, validation = experiment.methods[method_name], experiment.validation
+    protocol = find_protocol(experiment.protocol, suite.folder) if experiment.protocol else None
+    spec = JobSpec(
+        suite=suite.name,
+        experiment=name,
+        method=method_name,
+        dataset=experiment.dataset,
+        other_datasets=experiment.datasets[1:],
+        split_drawn=drawn,
+        train_rows=max(experiment.train_rows, default=None),
+        classes=max(experiment.classes, default=None),
+        steps=method.steps,
+        grid=method.grid,
+        classifiers={
+            key: Classifier(**item.model_dump(exclude={"methods"}))
+            for key, item in experiment.classifiers_of(method_name).items()
+        },
+        validation=None
+        if protocol
+        else Validation(**validation.model_dump(), higher_is_better=validation.higher_is_better),
+        permute_labels=experiment.permute_labels,
+        propensity=experiment.propensity.model_dump() if validation.multilabel and not protocol else None,
+        protocol=protocol.module if protocol else None,
+        protocol_folder=folder_of(protocol.module, suite.folder) if protocol else None,
+        settings=experiment.settings,
+        time_limit=suite.time_limit_of(name),
+        pictured_seed=0 if protocol else (method.seeds or experiment.seeds)[0],
+    )
+    # Registered components count wherever their names stand, others where a step or a classifier has one.
+    named = spec.named({*COMPONENTS, *_written_like_steps(spec.naming)})
+    components = {component: find_component(component, suite.folder) for component in named}
+    return spec.model_copy(update={"components": components})
+
+
+def _check_partitions(spec: JobSpec, catalogue: Catalogue) -> None:
+    """Raise a SuiteError for a method that does not read partitions, if one of its datasets stays in them."""
+    for dataset in (dataset for dataset in spec.datasets if catalogue.entry(dataset).partitioned):
+        from eigenbench.bench.jobs.pipelines import why_not_in_partitions  # imports what methods need
+
+        if reason := why_not_in_partitions(spec):
+            raise SuiteError(
+                f"suite {spec.suite}: experiments.{spec.experiment}.methods.{spec.method}: {reason}, and the "
+                f"rows of {dataset} stay in partitions"
+            )
 
 
 def _written_like_steps(value: Any) -> Iterator[str]:

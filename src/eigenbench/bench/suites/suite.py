@@ -100,38 +100,10 @@ class ExperimentSpec(SuiteModel):
         takes_sizes = _takes_sizes(value.get("protocol"), (info.context or {}).get("folder"))
         if takes_sizes and isinstance(settings, dict):
             value["settings"] = {key: value.pop(key) for key in SIZES if key in value} | settings
-        width = value.get("n_features")
-        methods = value.get("methods")
-        recipes = (
-            [name for name, spec in methods.items() if spec is None] if isinstance(methods, dict) else []
-        )
-        grids = value.get("grids")
-        if methods == "all" or recipes:
-            found = _recipes(recipes, width if isinstance(width, int) else None, value.get("protocol"))
-            for name, grid in grids.items() if isinstance(grids, dict) else ():
-                check_reference("recipe in 'grids'", str(name), list(found))
-                found[name] |= {"grid": grid}
-            given = methods if isinstance(methods, dict) else found
-            value["methods"] = {name: found.get(name, spec) for name, spec in given.items()}
-        elif width is not None or grids:
-            raise ValueError(
-                "'n_features' and 'grids' belong to 'methods: all', or to methods given by their names alone"
-            )
-        classifiers = value.get("classifiers")
-        if classifiers == "all":
-            classifiers = [name for name, item in COMPONENTS.items() if item.kind == "classifier"]
-        if isinstance(classifiers, list) and all(isinstance(name, str) for name in classifiers):
-            check_distinct(tuple(classifiers))
-            named = {name: name.rpartition(":")[2] for name in classifiers}
-            check_distinct(tuple(named.values()))
-            classifiers = {
-                short: None if short == name else {"component": name} for name, short in named.items()
-            }
-        if isinstance(classifiers, dict):
-            value["classifiers"] = {
-                name: {"component": name, **(spec or {})} if spec is None or isinstance(spec, dict) else spec
-                for name, spec in classifiers.items()
-            }
+        if (methods := _expand_methods(value)) is not None:
+            value["methods"] = methods
+        if isinstance(classifiers := _expand_classifiers(value.get("classifiers")), dict):
+            value["classifiers"] = classifiers
         return value
 
     @field_validator("protocol")
@@ -250,6 +222,41 @@ def _takes_sizes(protocol: Any, folder: Path | None) -> bool:
         return find_protocol(protocol, folder).settings().takes_sizes
     except (TypeError, ValueError):
         return False
+
+
+def _expand_methods(experiment: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the methods with the recipes of those that are given by name; None where none is."""
+    width, grids, methods = (experiment.get(key) for key in ("n_features", "grids", "methods"))
+    recipes = [name for name, spec in methods.items() if spec is None] if isinstance(methods, dict) else []
+    if methods != "all" and not recipes:
+        if width is not None or grids:
+            raise ValueError(
+                "'n_features' and 'grids' belong to 'methods: all', or to methods given by their names alone"
+            )
+        return None
+    found = _recipes(recipes, width if isinstance(width, int) else None, experiment.get("protocol"))
+    for name, grid in grids.items() if isinstance(grids, dict) else ():
+        check_reference("recipe in 'grids'", str(name), list(found))
+        found[name] |= {"grid": grid}
+    given = methods if isinstance(methods, dict) else found
+    return {name: found.get(name, spec) for name, spec in given.items()}
+
+
+def _expand_classifiers(classifiers: Any) -> Any:
+    """Return classifiers as a mapping with components; what is neither ``all``, a list nor one as it is."""
+    if classifiers == "all":
+        classifiers = [name for name, item in COMPONENTS.items() if item.kind == "classifier"]
+    if isinstance(classifiers, list) and all(isinstance(name, str) for name in classifiers):
+        check_distinct(tuple(classifiers))
+        named = {name: name.rpartition(":")[2] for name in classifiers}
+        check_distinct(tuple(named.values()))
+        classifiers = {short: None if short == name else {"component": name} for name, short in named.items()}
+    if not isinstance(classifiers, dict):
+        return classifiers
+    return {
+        name: {"component": name, **(spec or {})} if spec is None or isinstance(spec, dict) else spec
+        for name, spec in classifiers.items()
+    }
 
 
 def _recipes(names: list[str], n_features: int | None, protocol: Any) -> dict[str, Any]:
