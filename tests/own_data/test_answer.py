@@ -112,7 +112,7 @@ def test_one_reason_of_several_methods_is_said_once():
 
 def own_file(folder, kind):
     """Write a file of a kind and return its path and its targets."""
-    path = folder / f"new.{kind.removeprefix('sparse.').removeprefix('labels.')}".rstrip(".")
+    path = folder / re.sub(r"(sparse|labels|counted)\.|\.$", "", f"new.{kind}")
     table = pd.DataFrame({"a": np.arange(12.0), "b": list("pqr") * 4, "kind": list("xy") * 6})
     pixels = np.arange(12 * 6, dtype=np.uint8).reshape(12, 2, 3)
     match kind:
@@ -126,6 +126,8 @@ def own_file(folder, kind):
             np.savez(path, y=np.arange(12) % 2, **parts)
         case "labels.svm":
             path.write_text("1,2 1:1 3:2\n2 2:1\n1 1:3\n" * 4)
+        case "counted.svm":
+            path.write_text("12 4 3\n" + "1,2 1:1 3:2\n2 2:1\n1 1:3\n" * 4)
         case "svm":
             X = np.eye(12, 5)
             dump_svmlight_file(X, np.arange(12) % 2, str(path), zero_based=False)
@@ -136,8 +138,10 @@ def own_file(folder, kind):
     return path, ["kind"] if kind.startswith("csv") else []
 
 
-@pytest.mark.parametrize("kind", ["csv", "csv.gz", "npz", "svm", "", "v2", "sparse.npz", "labels.svm"])
-def test_the_three_lines_read_a_new_file_of_the_same_kind(tmp_path, monkeypatch, kind):
+@pytest.mark.parametrize(
+    "kind", ["csv", "csv.gz", "npz", "svm", "", "v2", "sparse.npz", "labels.svm", "counted.svm"]
+)
+def test_the_lines_read_a_new_file_of_the_same_kind(tmp_path, monkeypatch, kind):
     path, target = own_file(tmp_path, kind)
     problem = make_problem(read_user_file(path, target), n_folds=2)
     monkeypatch.chdir(tmp_path)

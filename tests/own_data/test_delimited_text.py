@@ -31,6 +31,10 @@ FILES = {
     "carriage returns": (b"a,b,kind\r1,2,x\r3,4,y\r", HEADED, ROWS),
     "error in a cell": (b"a,b,kind\n#DIV/0!,2,x\n3,4,y\n", HEADED, [["#DIV/0!", "2", "x"], ["3", "4", "y"]]),
     "header with a sign": (b"#a,b,kind\n1,2,x\n3,4,y\n", ["#a", "b", "kind"], ROWS),
+    "rows with signs": (b"a,b\n# x,1\n#y,2\n", ["a", "b"], [["# x", "1"], ["#y", "2"]]),
+    "UTF-16 without a mark": ("a\tb\tkind\n1\t2\tx\n3\t4\ty\n".encode("utf-16-be"), HEADED, ROWS),
+    "many comments": (b"# note 7\n" * 250 + b"a,b,kind\n1,2,x\n3,4,y\n", HEADED, ROWS),
+    "comments with commas": (b"# note 7, more\n" * 150 + b"a,b,kind\n1,2,x\n3,4,y\n", HEADED, ROWS),
     "zeros": (b"a,b,kind\n007,2,x\n7,4,y\n", HEADED, [["007", "2", "x"], ["7", "4", "y"]]),
 }
 
@@ -103,6 +107,11 @@ def test_many_columns(tmp_path):
         (b"price,label\n12,5,a\n13,5,b\n14,5,a\n", "quote numbers with a decimal comma"),
         (b"id,a,b\n#1,1,2\n#2,3\n#3,4,5\n#4,6,7\n", "line 3 begins with # as rows do, and has not 3 fields"),
         (b"a,b\n1,%s\n2,y\n" % (b"w" * 140_000), "line 2: field larger than field limit"),
+        (
+            b"a,b,kind\n1,2,x\n3,4,y\n# end, of, file\n",
+            "line 4 begins with # as comments do, and has 3",
+        ),
+        (b"a,b,kind\n1,2\0,x\n3,4,y\n", "line 2 holds a NUL byte"),
     ],
 )
 def test_what_cannot_be_a_table_is_one_sentence(tmp_path, content, told):

@@ -370,6 +370,7 @@ def test_what_is_wrong_with_a_file_is_one_sentence(tmp_path, name, content, told
         ("1 1:1\n0 1:2\n", "1,2 1:1\n", "has other targets"),
         ("1,2 1:1\n2 1:2\n", "1 1 1\n0 0:1\n", "no training row has the label 0"),
         ("1,2 1:1\n2 1:2\n", "\n", "has no rows"),
+        ("1 1:1\n0 1:2\n", "1 0:1 1:2\n", r"test\.svm counts columns from 0, and train\.svm from 1"),
     ],
 )
 def test_test_rows_of_svmlight_with_other_labels_are_one_sentence(tmp_path, train, test, told):

@@ -82,6 +82,38 @@ def test_impossible_options_are_refused_before_work(tmp_path, asked):
     assert not (tmp_path / "o").exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--target", "y", "--decimal", ";"], "--decimal ;: write . or ,"),
+        (["--target", "y", "--no-header"], "--no-header is for text"),
+        (["--target", "y", "--types", "a,b=category", "--dry-run"], "columns: 1 category"),
+        (["--target", "y", "--drop", "note", "--test", "test.jsonl", "--dry-run"], "20 + 2 rows, 1 columns"),
+    ],
+    ids=str,
+)
+def test_options_of_files(tmp_path, monkeypatch, options, told):
+    monkeypatch.chdir(tmp_path)
+    rows = pd.DataFrame({"a,b": [str(one + 7) for one in Y], "note": "n", "y": Y})
+    rows.to_json("in.jsonl", orient="records", lines=True)
+    rows.drop(columns="note").head(2).to_json("test.jsonl", orient="records", lines=True)
+    found = CliRunner().invoke(app, ["compare", "in.jsonl", *options])
+    assert told in f"{found.output} {found.exception}"
+
+
+def test_the_target_of_test_rows_may_have_another_name():
+    problem = make_problem(table_of("X", X, pd.Series(Y, name="s")), table_of("X_test", X, Y))
+    assert problem.n_train == 20
+    two = pd.DataFrame({"p": Y, "q": Y[::-1]})
+    with pytest.raises(OwnDataError, match="X_test has other targets than X: first q, p, and p, q"):
+        make_problem(table_of("X", X, two), table_of("X_test", X, two[["q", "p"]]))
+
+
+def test_whole_numbers_beyond_float64_are_refused():
+    with pytest.raises(OwnDataError, match="too large"):
+        make_problem(table_of("X", pd.DataFrame({"a": [10**400, *range(19)]}), Y))
+
+
 def test_groups_of_an_npz_file_are_kept_apart(tmp_path):
     np.savez(tmp_path / "a.npz", X=X, y=Y, groups=np.arange(20) // 2)
     assert make_problem(read_user_file(tmp_path / "a.npz")).groups.tolist() == (np.arange(20) // 2).tolist()

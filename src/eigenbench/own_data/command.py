@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import signal
 import time
+from collections.abc import Container
 from functools import partial
 from pathlib import Path
 from textwrap import indent
@@ -102,8 +103,9 @@ def compare(
     columns, left_out = target or (), drop or ()
     table = read_user_file(file, columns, group, drop=left_out, header=header)
     tested = None if test is None else read_user_file(test, columns, drop=left_out, header=header, like=table)
+    kinds = _kinds(types, getattr(table.features, "columns", ()))
     problem = make_problem(
-        table, tested, cv, time=time_column, decimal=decimal, kinds=_kinds(types), regression=regression
+        table, tested, cv, time=time_column, decimal=decimal, kinds=kinds, regression=regression
     )
     chosen, ranked_by = choose(problem, options)
     for line in [*problem.describe(), *([chosen.note] if chosen.note else [])]:
@@ -134,13 +136,14 @@ def _names(given: list[str] | None) -> list[str]:
     return [name for names in given or () for part in names.split(",") if (name := part.strip())]
 
 
-def _kinds(given: list[str] | None) -> dict[str, Kind]:
-    """Return the kinds of columns that ``--types`` names."""
+def _kinds(given: list[str] | None, columns: Container[str]) -> dict[str, Kind]:
+    """Return the kinds of columns that ``--types`` names; names of ``columns`` may hold commas."""
     from eigenbench.own_data.column_values import KINDS
     from eigenbench.own_data.table import OwnDataError, unknown
 
     kinds: dict[str, Kind] = {}
-    for part in _names(given):
+    parts = [part for text in given or () for part in _one_or_several(text, columns)]
+    for part in parts:
         column, sign, named = part.rpartition("=")
         if not sign:
             raise OwnDataError(f"--types {part}: write COLUMN=KIND, with KIND of {', '.join(KINDS)}")
@@ -151,6 +154,10 @@ def _kinds(given: list[str] | None) -> dict[str, Kind]:
     return kinds
 
 
+def _one_or_several(text: str, columns: Container[str]) -> list[str]:
+    return [text] if text.rpartition("=")[0] in columns else _names([text])
+
+
 def _say_end(outcome: ComparisonResult, problem: Problem, header: bool, folder: bool, started: float) -> None:
     from eigenbench.own_data.compared_methods import label
     from eigenbench.own_data.progress import FitsEnd
@@ -159,9 +166,8 @@ def _say_end(outcome: ComparisonResult, problem: Problem, header: bool, folder: 
     workspace = outcome.workspace
     if outcome.end is not FitsEnd.DONE:
         done, n_runs = len(outcome.watch.done()), len(outcome.watch.runs)
-        typer.echo(
-            f"{outcome.end.value}: {done} of {n_runs} runs are done and kept; the same command continues"
-        )
+        kept = f"{done} of {n_runs} runs are done and kept" if done < n_runs else "the curve is not complete"
+        typer.echo(f"{outcome.end.value}: {kept}; the same command continues")
     for line in outcome.curve:
         typer.echo(line)
     if outcome.saved:

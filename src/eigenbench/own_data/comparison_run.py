@@ -268,6 +268,7 @@ def _curve(
 ) -> tuple[list[str], FitsEnd]:
     """Fit the best lines at four sizes of the training set, write their errors, and say what they mean."""
     workspace, board = outcome.workspace, outcome.board
+    workspace.curve.unlink(missing_ok=True)
     best = board[board["rank"].notna() & (board["classifier"] != DUMMY)].head(METHODS)
     lines = {label(line): (line["method"], line["classifier"]) for line in best.to_dict("records")}
     if not lines:

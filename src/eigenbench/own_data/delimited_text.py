@@ -23,6 +23,8 @@ from eigenbench.own_data.column_values import MISSING, parse_numbers
 from eigenbench.own_data.table import OwnDataError, check_names
 
 _SAMPLE_LINES = 200
+#: With comments.
+_LARGEST_SAMPLE = 10_000
 _CHUNK = 1 << 20
 _DELIMITERS = ",;\t|"
 _SPACES = " "
@@ -56,18 +58,31 @@ def read_delimited(path: Path, *, delimiters: str = _DELIMITERS, header: bool = 
     """
     encoding = _encoding(path)
     with io.TextIOWrapper(open_bytes(path), encoding, newline="") as lines:
-        sample = list(islice(lines, _SAMPLE_LINES))
+        sample = _sample(lines)
         if not any(line.strip() for line in sample):
             raise OwnDataError(f"{path.name} is empty")
         declared = sample[0].lower().startswith("sep=")
-        delimiter = (sample[0][4:].strip()[:1] if declared else "") or _delimiter(sample, delimiters)
-        rows_of_sample = [fields for _, fields in islice(_rows(sample, delimiter), int(declared), None)]
-        width = _width(rows_of_sample)
+        plain = [line for line in sample[declared:] if not line.startswith("#")] or sample
+        delimiter = (sample[0][4:].strip()[:1] if declared else "") or _delimiter(plain, delimiters)
+        width = _width([fields for _, fields in _rows(plain, delimiter)])
+        rows_of_sample = [fields for _, fields in _rows(sample[declared:], delimiter)]
         first = int(declared) + _first_row(rows_of_sample, width, header)
         lines.seek(0)
         rows = islice(_rows(lines, delimiter, strict=True), first, None)
-        quoted = sum(line.startswith('"') for line in sample) > len(sample) / 2
+        quoted = sum(line.startswith('"') for line in plain) > len(plain) / 2
         return _table(path, rows, width, delimiter, header=header, quoted=quoted)
+
+
+def _sample(lines: Iterable[str]) -> list[str]:
+    """Return the first lines, up to the 200th that is no comment."""
+    sample: list[str] = []
+    n_rows = 0
+    for line in lines:
+        sample.append(line)
+        n_rows += not line.startswith("#")
+        if n_rows == _SAMPLE_LINES or len(sample) == _LARGEST_SAMPLE:
+            break
+    return sample
 
 
 def _first_row(rows: list[list[str]], width: int, header: bool) -> int:
@@ -128,6 +143,7 @@ def _names_and_rows(
     header: list[str] | None = None
     kept: list[list[str | None]] = []
     comments: list[int] = []
+    alike: list[int] = []  # comments with as many fields as a row, or rows
     for line, fields in rows:
         if names is None:
             header, names = fields, [name.strip() for name in fields]
@@ -141,6 +157,8 @@ def _names_and_rows(
             )
         elif len(fields) == width:
             kept.append([field or None for field in fields])
+            if fields[0].startswith("# "):
+                alike.append(line)
         else:
             raise OwnDataError(
                 f"{path.name}: line {line} has {len(fields)} fields, and most have {width}: quote "
@@ -151,6 +169,11 @@ def _names_and_rows(
     if comments and any((row[0] or "").startswith("#") for row in kept):
         raise OwnDataError(
             f"{path.name}: line {comments[0]} begins with # as rows do, and has not {width} fields"
+        )
+    if alike and not all((row[0] or "").startswith("#") for row in kept):
+        raise OwnDataError(
+            f"{path.name}: line {alike[0]} begins with # as comments do, and has {width} fields: delete it, "
+            "or move that column to another place"
         )
     return names, kept
 
@@ -233,7 +256,7 @@ def _encoding(path: Path) -> str:
             if part.startswith(mark):
                 return name
         if b"\0" in part:
-            return "utf-16-be" if part[:1] == b"\0" else "utf-16-le"
+            return _utf16(path, part)
         decoder = codecs.getincrementaldecoder("utf-8")()
         line, accents = 1, False
         try:
@@ -257,6 +280,18 @@ def _encoding(path: Path) -> str:
                 ) from None
             return "cp1252"
     return "utf-8"
+
+
+def _utf16(path: Path, part: bytes) -> str:
+    """Return the byte order: in UTF-16, one byte of each digit, delimiter and line end is 0."""
+    zeros = {"utf-16-be": part[::2].count(b"\0"), "utf-16-le": part[1::2].count(b"\0")}
+    order = max(zeros, key=lambda name: zeros[name])
+    if 8 * zeros[order] < len(part):
+        line = part.count(b"\n", 0, part.index(b"\0")) + 1
+        raise OwnDataError(
+            f"{path.name}: line {line} holds a NUL byte: delete it, and save the file as UTF-8"
+        )
+    return order
 
 
 def open_bytes(path: Path) -> Any:

@@ -73,17 +73,19 @@ def read_user_file(
     ``like``. What is wrong with the file or the options is an `OwnDataError` of one sentence.
     """
     if path.is_dir() or _kind_of(path) in _LABELLED:
-        if target or group or drop:
-            raise OwnDataError(f"{path} has no columns with names: leave --target, --group, --drop out")
+        if target or group or drop or not header:
+            options = "--target, --group, --drop, --no-header"
+            raise OwnDataError(f"{path} has no columns with names: leave {options} out")
         return _with_plain_errors(path, lambda: _labelled(path, like))
     frame = read_table(path, header=header)
     if not target:
         last = ", ".join(map(str, frame.columns[-5:]))
         raise OwnDataError(f"name the column to predict with --target; the last of {path.name} are: {last}")
     drop = [name for text in drop for name in named_columns(text, frame.columns)]
-    if absent := [name for name in drop if name not in frame.columns]:
+    absent = [name for name in drop if name not in frame.columns]
+    if absent and like is None:
         raise OwnDataError(f"{path.name}: {unknown('column', absent[0], frame.columns)}")
-    return split_columns(path.name, frame.drop(columns=list(drop)), target, group)
+    return split_columns(path.name, frame.drop(columns=drop, errors="ignore"), target, group)
 
 
 def named_columns(text: str, columns: Container[str]) -> list[str]:
@@ -117,7 +119,7 @@ def _frame(path: Path, header: bool) -> pd.DataFrame:
     if kind not in _TABLES:
         known = ", ".join(f".{name}" for name in ("csv", "txt", "tsv", *_TABLES, *_LABELLED))
         raise OwnDataError(f"{path.name}: its name must end in one of {known}, or be a folder's")
-    if not header and kind == "xlsx":
+    if not header:
         raise OwnDataError(f"{path.name}: --no-header is for text: give its columns names")
     table = _TABLES[kind](path)
     levels = table.index.names

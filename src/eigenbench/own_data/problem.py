@@ -43,6 +43,7 @@ class Problem:
     n_folds: int
     groups: np.ndarray | None = None
     first_column: int = 0
+    lines_before: int = 0
 
     @property
     def kind(self) -> TargetKind:
@@ -202,6 +203,8 @@ def make_problem(
     fifth of rows is tested; ``decimal`` and ``kinds`` are parameters of `TableEncoder`; with ``regression``
     numbers are no classes, even if few differ. What can't be done is an `OwnDataError`.
     """
+    if decimal not in (None, ".", ","):
+        raise OwnDataError(f"--decimal {decimal}: write . or ,")
     test_rows = [option for option, value in {"--test": test, "--time": time}.items() if value is not None]
     if len(test_rows) > 1:
         raise OwnDataError("--test and --time both choose the test rows: leave one out")
@@ -211,13 +214,19 @@ def make_problem(
     if time is not None:
         table, test = split_by_time(table, time, decimal, kinds)
         kinds = {name: kind for name, kind in (kinds or {}).items() if name != time}
+    if test is not None and table.targets.shape[1] == test.targets.shape[1] == 1:
+        test = replace(test, targets=test.targets.set_axis(table.targets.columns, axis=1))
     if test is not None and list(table.targets.columns) != list(test.targets.columns):
-        raise OwnDataError(f"{test.name} has other targets than {table.name}")
+        names = [", ".join(map(str, part.targets.columns[:5])) for part in (table, test)]
+        raise OwnDataError(
+            f"{test.name} has other targets than {table.name}: first {names[1]}, and {names[0]}: give "
+            "both the same, in one order"
+        )
     parts = [table] if test is None else [table, test]
     targets = pd.concat([part.targets for part in parts], ignore_index=True)
     try:
         target = infer_target(targets, regression, lambda: decimal or _decimal_sign(table))
-    except (TypeError, UnicodeDecodeError, KeyError) as error:  # a KeyError of pandas names a type
+    except (TypeError, OverflowError, UnicodeDecodeError, KeyError) as error:  # pandas' KeyError names a type
         raise OwnDataError(f"{table.name}: a target must be a number or a text: {error}") from error
     masks = np.split(target.present, [len(table)])
     for part, present in zip(parts, masks, strict=False):
@@ -237,7 +246,8 @@ def make_problem(
     groups = None if train.groups is None else _codes(train.groups, n_folds)
     if target.kind == "multiclass":
         _check_classes(target.labels[: len(train)], folds=test is None)
-    return Problem(table.name, target, matrix, encoder, len(train), n_folds, groups, table.first_column)
+    first, before = table.first_column, table.lines_before
+    return Problem(table.name, target, matrix, encoder, len(train), n_folds, groups, first, before)
 
 
 def _check_classes(labels: np.ndarray, *, folds: bool) -> None:
@@ -283,7 +293,7 @@ def _encoded(
         try:
             fitted = encoder.fit(table.features) if table is train else encoder
             blocks.append(fitted.transform(table.features))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OverflowError) as error:
             raise OwnDataError(f"{table.name}: {error}") from error
     return np.concatenate(blocks), encoder
 

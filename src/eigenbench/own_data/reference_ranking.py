@@ -147,7 +147,7 @@ def write_suite(joined: JoinedMethod, part: Suite, folder: Path, time_limit: flo
 
     ``time_limit`` is for one run, in seconds; by default it is that of the suite.
     """
-    if time_limit is not None and time_limit <= 0:
+    if time_limit is not None and not 0 < time_limit < np.inf:
         raise OwnDataError(f"--time-limit {time_limit:g} is not a number of seconds above 0")
     experiments = {}
     for name, spec in part.experiments.items():

@@ -30,7 +30,8 @@ def read_svmlight(path: Path, like: UserTable | None) -> UserTable:
 
     Indices count from 0 if one is 0, else from 1. A first line of three numbers, those of rows, features and
     labels, is that of the extreme classification repository, whose indices count from 0. A file of test rows
-    has the columns and labels of the training rows, ``like``, as it does not say them itself.
+    has the columns and labels of the training rows, ``like``, as it does not say them itself; columns that no
+    training row has are left out.
     """
     with open_bytes(path) as stream:
         content = stream.read().removeprefix(codecs.BOM_UTF8)
@@ -55,7 +56,11 @@ def read_svmlight(path: Path, like: UserTable | None) -> UserTable:
     table = table_of(path.name, X, targets)
     if like is None:
         first = int(not counts and not table.features[:, [0]].nnz)
-        return replace(table, features=table.features[:, first:], first_column=first)
+        return replace(
+            table, features=table.features[:, first:], first_column=first, lines_before=int(bool(counts))
+        )
+    if like.first_column and table.features[:, [0]].nnz:
+        raise OwnDataError(f"{path.name} counts columns from 0, and {like.name} from 1: number both alike")
     features = table.features[:, like.first_column :]
     features.resize((features.shape[0], like.features.shape[1]))
     return replace(table, features=features, first_column=like.first_column)

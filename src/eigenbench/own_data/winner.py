@@ -105,7 +105,13 @@ def how_to_use(workspace: Workspace, problem: Problem, *, header: bool = True, f
         imports = "from sklearn.datasets import load_svmlight_file\nfrom eigenbench import load_model"
         base = f"n_features={problem.n_features}, zero_based={not problem.first_column}"
         base += ", multilabel=True" if problem.kind == "multilabel" else ""
-        rows = f'load_svmlight_file("{new}", {base})[0]'
+        opened = f'"{new}"'
+        if problem.lines_before:
+            imports += (
+                f'\nfile = open("{new}", "rb")\nfile.readline()  # the numbers of rows, columns and labels'
+            )
+            opened = "file"
+        rows = f"load_svmlight_file({opened}, {base})[0]"
     elif npz and problem.encoder is not None:
         imports = "import numpy\nfrom eigenbench import load_model"
         rows = f'numpy.load("{new}")["X"].reshape(-1, {problem.encoder.n_features_in_})'
