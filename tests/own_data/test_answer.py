@@ -1,5 +1,6 @@
 """Sentences of a comparison about its leaderboard, and the suite that it writes."""
 
+import gzip
 import re
 
 import numpy as np
@@ -126,8 +127,9 @@ def own_file(folder, kind):
             np.savez(path, y=np.arange(12) % 2, **parts)
         case "labels.svm":
             path.write_text("1,2 1:1 3:2\n2 2:1\n1 1:3\n" * 4)
-        case "counted.svm":
-            path.write_text("12 4 3\n" + "1,2 1:1 3:2\n2 2:1\n1 1:3\n" * 4)
+        case "counted.svm" | "counted.svm.gz":
+            content = ("12 4 3\n" + "1,2 1:1 3:2\n2 2:1\n1 1:3\n" * 4).encode()
+            path.write_bytes(gzip.compress(content) if kind.endswith(".gz") else content)
         case "svm":
             X = np.eye(12, 5)
             dump_svmlight_file(X, np.arange(12) % 2, str(path), zero_based=False)
@@ -139,7 +141,8 @@ def own_file(folder, kind):
 
 
 @pytest.mark.parametrize(
-    "kind", ["csv", "csv.gz", "npz", "svm", "", "v2", "sparse.npz", "labels.svm", "counted.svm"]
+    "kind",
+    ["csv", "csv.gz", "npz", "svm", "", "v2", "sparse.npz", "labels.svm", "counted.svm", "counted.svm.gz"],
 )
 def test_the_lines_read_a_new_file_of_the_same_kind(tmp_path, monkeypatch, kind):
     path, target = own_file(tmp_path, kind)

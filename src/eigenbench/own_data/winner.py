@@ -106,10 +106,9 @@ def how_to_use(workspace: Workspace, problem: Problem, *, header: bool = True, f
         base = f"n_features={problem.n_features}, zero_based={not problem.first_column}"
         base += ", multilabel=True" if problem.kind == "multilabel" else ""
         opened = f'"{new}"'
-        if problem.lines_before:
-            imports += (
-                f'\nfile = open("{new}", "rb")\nfile.readline()  # the numbers of rows, columns and labels'
-            )
+        if problem.lines_before:  # the line that counts rows, columns and labels
+            imports += "\nfrom pathlib import Path\nfrom eigenbench.own_data.delimited_text import open_bytes"
+            imports += f'\nfile = open_bytes(Path("{new}"))\nfile.readline()'
             opened = "file"
         rows = f"load_svmlight_file({opened}, {base})[0]"
     elif npz and problem.encoder is not None:
