@@ -35,10 +35,7 @@ def compare(
         list[str] | None, typer.Option(help="Column to predict; repeat for several labels a row.")
     ] = None,
     test: Annotated[Path | None, _of_table(help="File of test rows, instead of folds.")] = None,
-    cv: Annotated[
-        int | None,
-        _of_table(help="Number of stratified folds.", show_default="5, of more than 20,000 rows 3"),
-    ] = None,
+    cv: Annotated[int | None, _of_table(help="Number of stratified folds.", show_default="5")] = None,
     regression: Annotated[
         bool, _of_table("--regression", help="Treat the target as numbers, even if it has few values.")
     ] = False,

@@ -16,9 +16,6 @@ from eigenbench.own_data.table import OwnDataError, UserTable, unknown
 from eigenbench.own_data.table_encoder import TableEncoder
 from eigenbench.own_data.target import Target, TargetKind, infer_target
 
-#: Folds by default, and of more rows than so many.
-_FOLDS, _FOLDS_OF_MANY_ROWS, _MANY_ROWS = 5, 3, 20_000
-
 #: Tables of so many columns, all with few values, repeat rows by chance.
 _FEW_COLUMNS = 20
 
@@ -199,8 +196,8 @@ def make_problem(
 ) -> Problem:
     """Make a problem of a table, and of the rows to test on in place of folds.
 
-    There are five folds by default, or three of more than 20,000 rows. ``time`` names a column whose last
-    fifth of rows is tested; ``decimal`` and ``kinds`` are parameters of `TableEncoder`; with ``regression``
+    There are five folds by default. ``time`` names a column whose last fifth of rows is tested;
+    ``decimal`` and ``kinds`` are parameters of `TableEncoder`; with ``regression``
     numbers are no classes, even if few differ. What can't be done is an `OwnDataError`.
     """
     if decimal not in (None, ".", ","):
@@ -237,11 +234,8 @@ def make_problem(
     if test is not None and issparse(table.features) != issparse(test.features):
         raise OwnDataError(f"only one of {table.name} and {test.name} is sparse: give both in one form")
     matrix, encoder = _encoded(train, tested, TableEncoder(decimal, kinds))
-    if n_folds is None:
-        n_folds = _FOLDS if len(train) <= _MANY_ROWS else _FOLDS_OF_MANY_ROWS
-    if test is not None:
-        n_folds = 0
-    elif not 2 <= n_folds <= len(train):
+    n_folds = 0 if test is not None else 5 if n_folds is None else n_folds
+    if test is None and not 2 <= n_folds <= len(train):
         raise OwnDataError(f"--cv {n_folds} is not a number of folds from 2 to the {len(train)} rows")
     groups = None if train.groups is None else _codes(train.groups, n_folds)
     if target.kind == "multiclass":

@@ -63,7 +63,7 @@ def compare(
         Treat y as numbers, even if it has few values. Fractions, and many different integers, always are
         numbers.
     cv : int, optional
-        Number of stratified folds; by default five, or three above 20,000 rows.
+        Number of stratified folds; five by default.
     methods, exclude : str or sequence of str
         Names of methods, see ``eigenbench list methods``; by default a quick selection, ``["all"]`` for all.
         The raw inputs are always compared.
