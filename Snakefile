@@ -9,7 +9,7 @@ configfile: f"{workflow.basedir}/config/config.yaml"
 include: "workflow/rules/common.smk"
 
 
-# The targets: `all`, the suites that config.yaml names, is the default; each suite; the suites of papers; and every suite.
+# Targets: `all` (default; the suites that config.yaml names), each suite, the suites of papers, every suite.
 for target, suites in BENCH.targets.items():
 
     rule:

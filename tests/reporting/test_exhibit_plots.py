@@ -13,7 +13,6 @@ from PIL import Image
 
 from eigenbench.bench.exhibits import BaseExhibit, Boxes, Exhibit, Histogram, Images, Scatter
 from eigenbench.reporting import exhibit_plots
-from eigenbench.tracking.run_content import exhibit_files
 
 SCATTER = Scatter(title="t", x=[0.0, 1.0], y=[0.5, 2.0], labels=["a", "b"], x_label="left", y_label="up")
 HISTOGRAM = Histogram(
@@ -112,7 +111,7 @@ def test_markup_in_a_name_is_text():
 
 def test_exhibits_become_files_for_the_dashboard():
     named = [exhibit.model_copy(update={"title": f"A/b: {exhibit.kind} é"}) for exhibit in ALL]
-    files = exhibit_files(named)
+    files = exhibit_plots.exhibit_files(named)
     assert list(files) == [
         f"exhibits/{i:02d}-a-b-{exhibit.kind}.png" for i, exhibit in enumerate(ALL, start=1)
     ]

@@ -5,9 +5,12 @@ import shutil
 
 import pytest
 from record_files import write
+from typer.testing import CliRunner
 
-from eigenbench.bench.records.record import read_record
+from eigenbench.bench.records.record import FileInfo, read_record, write_record
+from eigenbench.bench.records.sealed_json import file_sums
 from eigenbench.bench.suites.parts import SuiteError
+from eigenbench.cli import app
 from eigenbench.reporting.__main__ import main
 from eigenbench.reporting.inputs import read_inputs
 
@@ -36,6 +39,32 @@ def test_a_damaged_record_is_named_and_does_not_sink_the_rest(run, tmp_path, res
     assert str(path) in capsys.readouterr().err
     assert str(path) in (tmp_path / "reports" / "index.html").read_text(encoding="utf-8")
     assert run_key not in (tmp_path / "reports" / "results.csv").read_text(encoding="utf-8")
+
+
+def test_commands_that_read_name_a_damaged_file_and_leave_it(run, tmp_path, suite_path, results_dir, capsys):
+    path = min((results_dir / "quick").rglob("record.json"))
+    stored = path.with_name("predictions.npz")
+    stored.write_bytes(b"predictions")
+    sums = {name: FileInfo(**found) for name, found in file_sums(path.parent, stored.name).items()}
+    write_record(path, read_record(path).model_copy(update={"files": sums}))
+    stored.write_bytes(b"predictionz")
+    before = {file: file.read_bytes() for file in results_dir.rglob("*") if file.is_file()}
+
+    out = ["--out", str(tmp_path / "out")]
+    commands = {
+        "show quick": [],
+        "verify quick": ["--receipts-dir", str(tmp_path / "receipts")],
+        "summary": [],
+        "export quick --format md --figures svg": out,
+        "crate quick": out,
+    }
+    folders = ["--suites-dir", str(suite_path.parent), "--results-dir", str(results_dir)]
+    for command, options in commands.items():
+        done = CliRunner().invoke(app, [*command.split(), *options, *folders])
+        assert done.exit_code in (0, 1, 3), done.output
+    assert run() == 0
+    assert f"{stored}: not as its record says; delete it, then run" in capsys.readouterr().err
+    assert {file: file.read_bytes() for file in results_dir.rglob("*") if file.is_file()} == before
 
 
 def test_a_record_of_other_settings_does_not_count_however_new(suite_path, results_dir, make_record):

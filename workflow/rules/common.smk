@@ -16,7 +16,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
 BASE = Path(workflow.basedir)
-# Jobs run with this Python, unless `--sdm` gives them an environment: a module, one of conda's, or a container.
+# Jobs run with this Python, unless `--sdm` gives them an environment: a module, conda's or a container's.
 # `exec` makes the job a child of Snakemake itself, so that it notices when Snakemake has ended.
 DEPLOYED = workflow.deployment_settings.deployment_method
 JOB = f"exec {'python' if DEPLOYED else shlex.quote(sys.executable)} -m eigenbench"

@@ -35,7 +35,7 @@ rule train:
         results=lambda w: BENCH.local(RESULTS),
         job=lambda w: BENCH.spec(w.folder, w.classifier).as_json,
         code=lambda w: job_code("train", BENCH.spec(w.folder, w.classifier)),
-        replaces=lambda w: BENCH.states.of(
+        replaces=lambda w: BENCH.states.of_records(
             f"{RESULTS}/{w.folder}/seed-{w.seed}/{w.classifier}/record.json"
         ),
         seeds=lambda w: w.seed,
@@ -56,7 +56,7 @@ use rule train as measure with:
         verb="measure",
         job=lambda w: BENCH.spec(w.folder).as_json,
         code=lambda w: job_code("measure", BENCH.spec(w.folder)),
-        replaces=lambda w: BENCH.states.of(
+        replaces=lambda w: BENCH.states.of_records(
             f"{RESULTS}/{w.folder}/seed-{w.seed}/record.json"
         ),
     message:

@@ -49,8 +49,8 @@ rule report:
         " --reports-dir {params.folder:q} 2> {log:q}"
 
 
-# One writer: the `mlflow` resource is limited to 1 by the profile, and the importer holds a lock. A job imports
-# a suite, or, with a folder behind it in `only`, one experiment of a suite that takes long.
+# One writer: the profile limits the resource `mlflow` to 1, and the importer holds a lock. A job imports a
+# suite, or, with a folder behind it in `only`, one experiment of a suite that takes long.
 rule track:
     input:
         BENCH.imported,

@@ -1,4 +1,4 @@
-# Small work: one job makes all runs of some methods, or of a seed, because starting a job costs more than a fit.
+# Small work: one job makes all runs of some methods, or of a seed: starting a job costs more than a fit.
 # The paths are those of large work. Each job is a rule, as outputs can't be functions; `shell` sees the last
 # value of a loop's variable, so what it needs of it goes through `params`.
 for shared in BENCH.shared_jobs:
@@ -34,7 +34,7 @@ for shared in BENCH.shared_jobs:
             code=lambda w, shared=shared: job_code(
                 shared.methods[0].verb, *(method.spec for method in shared.methods)
             ),
-            replaces=lambda w, shared=shared: BENCH.states.of(
+            replaces=lambda w, shared=shared: BENCH.states.of_records(
                 *(
                     f"{RESULTS}/{file}"
                     for file in shared.files

@@ -1,6 +1,6 @@
 """YAML of plain values: read with bounds and by the rules of YAML 1.2, written so that it is read back.
 
-What is wrong with a file, as YAML or as a model of its content, is told by the place, with the nearest key.
+What is wrong with a file, as YAML or as a model of its content, is named with its place and the nearest key.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from eigenbench.datasets.strict_model import near_match
 #: Bounds of a file: bytes, values with every alias written out, and levels of mappings and lists.
 MAX_BYTES, MAX_VALUES, MAX_DEPTH = 2**20, 50_000, 24
 
-#: So many errors of a file are told.
+#: So many errors of a file are listed.
 _MAX_ERRORS = 20
 
 _TAG = "tag:yaml.org,2002:"

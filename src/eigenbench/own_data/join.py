@@ -33,7 +33,6 @@ def join(
     It runs on the same splits. A run that fails counts as the worst of its dataset. Afterwards reports/joined
     has a file to send as a contribution.
     """
-    from eigenbench.bench.jobs.plan import load_plan
     from eigenbench.bench.jobs.supervision import run_stoppable
     from eigenbench.bench.records.sealed_json import write_sealed
     from eigenbench.datasets.project_files import snakemake_command
@@ -51,7 +50,6 @@ def join(
     taken = {name for run in reference.plan.runs for name in (run.method, run.classifier)}
     joined = read_method(method, taken)
     suite = write_suite(joined, reference.plan.suite, Path("joined") / joined.name, time_limit)
-    plan = load_plan(suite)
     settings = [
         "--config",
         f"suites_dir={json.dumps(str(suite.parent))}",
@@ -63,10 +61,11 @@ def join(
     os.environ["PYTHONSAFEPATH"] = "1"
     if code := run_stoppable([*snakemake_command(), suite.stem, *settings]):
         raise typer.Exit(code)
-    result = joined_result(reference, plan, read_inputs([suite], Path("results")).records)
+    inputs = read_inputs([suite], Path("results"))
+    result = joined_result(reference, inputs.plans[0], inputs.records)
     path = Path("reports") / "joined" / f"{joined.name}.json"
     write_sealed(path, result)
-    _say(result, len(plan.runs))
+    _say(result, len(inputs.plans[0].runs))
     typer.echo(f"Report:  reports/{suite.stem}/index.html\nFile:    {path}")
 
 

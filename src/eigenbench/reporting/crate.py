@@ -10,7 +10,8 @@ from eigenbench import __version__
 from eigenbench.atomic_files import making_folder
 from eigenbench.bench.code_hash import own_code_files
 from eigenbench.bench.jobs.plan import SuitePlan
-from eigenbench.bench.records.record import Record, read_record_and_files
+from eigenbench.bench.records.current import current_record
+from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import REPORT_FILES, REPORTED_FILES
 from eigenbench.datasets.catalogue import load_catalogue, own_catalogue
 from eigenbench.datasets.project_files import project_folder
@@ -28,7 +29,7 @@ def write_crate(
 
     ``licence`` is the address of the licence of the results; ``models`` puts in the fitted models. Returns
     the number of runs. Raises `ReportError` if rocrate is not installed, the folder is in use, or there are
-    no records, and `RecordError` if a record is damaged.
+    no records, and `DamagedFileError` if a model is damaged.
     """
     try:
         from rocrate.model.contextentity import ContextEntity
@@ -47,8 +48,8 @@ def write_crate(
             "--results-dir"
         )
     if models:
-        for path in records:
-            read_record_and_files(path, MODEL)
+        for run in plan.runs:
+            current_record(run, results_dir, MODEL)
     if out.exists() and any(out.iterdir()):
         raise ReportError(f"{out} is not empty: name another folder with --out")
 

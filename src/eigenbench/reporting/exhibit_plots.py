@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -44,6 +45,13 @@ def as_png(exhibit: BaseExhibit) -> bytes:
     picture = drawing(exhibit)
     width, height = picture.size
     return replace(picture, size=(width, height + 0.25), title=exhibit.title).png()
+
+
+def exhibit_files(exhibits: Sequence[BaseExhibit]) -> dict[str, bytes]:
+    """Draw a run's exhibits; return the pictures as ``exhibits/<place>-<title>.png``."""
+    titles = [re.sub(r"[^A-Za-z0-9]+", "-", exhibit.title).strip("-").lower()[:80] for exhibit in exhibits]
+    named = enumerate(zip(titles, exhibits, strict=True), start=1)
+    return {f"exhibits/{place:02d}-{title}.png": as_png(exhibit) for place, (title, exhibit) in named}
 
 
 def is_wide(picture: Drawing) -> bool:

@@ -89,7 +89,7 @@ def error_against(
     return Drawing(draw, (_WIDTH, height))
 
 
-class _Point(NamedTuple):
+class _CostPoint(NamedTuple):
     """A mean and its interval, in shown units, and what it is of."""
 
     x: float
@@ -102,7 +102,7 @@ class _Point(NamedTuple):
 
 def _points(
     groups: Sequence[RunGroup], metric: str, x: Callable[[Record], float | None], x_label: str
-) -> list[_Point]:
+) -> list[_CostPoint]:
     """Return the points of the groups that have both numbers, from left to right."""
     style = metric_style(metric)
     points = []
@@ -112,7 +112,7 @@ def _points(
             text = f"{group.title}: {style.measured(found.mean)} {style.interval(found.low, found.high)}"
             text = f"{text.strip()} {style.unit}, {x_label} {tick_text(float(f'{at:.4g}'))}"
             y, low, high = (style.scale * value for value in (found.mean, *found.ends))
-            points.append(_Point(at, y, low, high, group, text))
+            points.append(_CostPoint(at, y, low, high, group, text))
     return sorted(points, key=attrgetter("x", "y"))
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from eigenbench.bench.jobs.plan import SuitePlan, load_plan
 from eigenbench.bench.jobs.shared_jobs import current_code
-from eigenbench.bench.records.record import Record, read_record_and_files
+from eigenbench.bench.records.current import current_record
+from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.sealed_json import DamagedFileError
 from eigenbench.bench.suites.parts import SuiteError
 from eigenbench.bench.suites.suite import Suite
@@ -69,14 +70,12 @@ def read_inputs(
                 unreadable.append(str(error))
     records = []
     for run in (run for plan in plans.values() for run in plan.runs):
-        path = results_dir / run.record
-        if path.exists():
-            try:
-                record = read_record_and_files(path, "predictions.npz")
-            except DamagedFileError as error:
-                unreadable.append(" ".join(str(error).split()))
-            else:
-                records += [record] if record.run_key == run.key else []
+        try:
+            record = current_record(run, results_dir, "predictions.npz")
+        except DamagedFileError as error:
+            unreadable.append(" ".join(str(error).split()))
+        else:
+            records += [record] if record else []
     if warn:
         for line in unreadable:
             logger.warning(f"left out: {line}")

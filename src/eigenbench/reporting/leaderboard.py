@@ -76,7 +76,7 @@ def leaderboard(
 def leaderboard_of_groups(
     suite: Suite, experiment: str, groups: Sequence[RunGroup], metric: str | None = None
 ) -> pd.DataFrame:
-    """Make the table of `leaderboard` from the groups of one experiment, by its headline unless told else."""
+    """Make the table of `leaderboard` from the groups of an experiment, by its headline or another metric."""
     spec = suite.experiments[experiment]
     metric, lower = metric or spec.headline, headline_direction(spec)
     shared = {"suite": suite.name, "experiment": experiment, "dataset": spec.dataset, "metric": metric}

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from eigenbench.bench.jobs.plan import SuitePlan
-from eigenbench.bench.records.record import Environment, Record, read_record_and_files
+from eigenbench.bench.records.current import current_record
+from eigenbench.bench.records.record import Environment, Record
 from eigenbench.bench.records.runs import Run
 from eigenbench.bench.records.sealed_json import DamagedFileError
 from eigenbench.reproduction.receipt import (
@@ -96,14 +97,12 @@ def compare_with_reference(
 
 def _record_of(run: Run, results_dir: Path) -> Record | str:
     """Return the record of a run, or why there is none that counts."""
-    path = results_dir / run.record
-    if not path.exists():
-        return "no record"
     try:
-        record = read_record_and_files(path, "predictions.npz")
+        record = current_record(run, results_dir, "predictions.npz")
     except DamagedFileError as error:
         return " ".join(str(error).split())
-    return record if record.run_key == run.key else "its record was made with other settings"
+    there = (results_dir / run.record).exists()
+    return record or ("its record was made with other settings" if there else "no record")
 
 
 def _probability(path: Path) -> NDArray[Any] | None:

@@ -217,10 +217,12 @@ class SuiteImport:
         self.store.keep(entry.key, kept)
 
     def _write_run(self, entry: Entry) -> StoredRun:
+        from eigenbench.reporting.exhibit_plots import exhibit_files
+
         record, times = entry.record, entry.times
         if record.model:
             entry.model_file()
-        files = {"record.json": entry.path.read_bytes()} | run_content.exhibit_files(record.exhibits)
+        files = {"record.json": entry.path.read_bytes()} | exhibit_files(record.exhibits)
         if record.confusion:
             files["confusion.csv"] = run_content.confusion_csv(record.confusion)
         note = run_content.run_note(record, entry.path)

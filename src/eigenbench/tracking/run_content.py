@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from eigenbench.bench.exhibits import Exhibit
 from eigenbench.bench.records.record import Confusion, Record
 from eigenbench.bench.records.runs import within_method
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite
@@ -168,15 +167,6 @@ def confusion_csv(confusion: Confusion) -> bytes:
     """Return the counts as CSV, one row per true class."""
     rows = ([label, *row] for label, row in zip(confusion.labels, confusion.matrix, strict=True))
     return csv_text(["true \\ predicted", *confusion.labels], rows).encode()
-
-
-def exhibit_files(exhibits: Sequence[Exhibit]) -> dict[str, bytes]:
-    """Draw a run's exhibits; return the pictures as ``exhibits/<place>-<title>.png``."""
-    from eigenbench.reporting.exhibit_plots import as_png
-
-    titles = [re.sub(r"[^A-Za-z0-9]+", "-", exhibit.title).strip("-").lower()[:80] for exhibit in exhibits]
-    named = enumerate(zip(titles, exhibits, strict=True), start=1)
-    return {f"exhibits/{place:02d}-{title}.png": as_png(exhibit) for place, (title, exhibit) in named}
 
 
 def suite_note(suite: Suite, reports_dir: Path) -> str:

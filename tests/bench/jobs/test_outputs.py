@@ -66,7 +66,7 @@ def planned(root, receipt_is_current=True):
     bench = workflow_in(root)
     receipts = ["s/tracked.json", "s/main/tracked.json"]
     found = {
-        "runs": json.loads(bench.states.of(*(f"{root}/results/{name}" for name in REPORTS))),
+        "runs": json.loads(bench.states.of_records(*(f"{root}/results/{name}" for name in REPORTS))),
         "data": bench.states.of_dataset("digits"),
         "receipts": [bench.states.of_receipt(name, lambda path: receipt_is_current) for name in receipts],
     }

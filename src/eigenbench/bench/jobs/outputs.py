@@ -46,9 +46,9 @@ class OutputStates:
         self.damaged: dict[Path, str] = {}
         self.missing: set[Path] = set()
 
-    def of(self, *records: str) -> str:
+    def of_records(self, *records: str) -> str:
         """Return what the records of some runs replace, as a JSON object by file."""
-        states = {str(path): self._of(path, _damage) for path in map(Path, records)}
+        states = {str(path): self._state(path, _damage) for path in map(Path, records)}
         return json.dumps({path: state for path, state in states.items() if state})
 
     def of_dataset(self, name: str) -> str:
@@ -63,15 +63,15 @@ class OutputStates:
                 return {}
             return {state: f"{name}: its prepared data or its source files changed; prepared again"}
 
-        return self._of(self.data / "prepared" / f"{name}.json", damage)
+        return self._state(self.data / "prepared" / f"{name}.json", damage)
 
     def of_receipt(self, receipt: str | Path, is_current: Callable[[Path], bool]) -> str:
         """Return what the receipt of an import into MLflow, below the results, replaces."""
         receipt = self.results / receipt
         reason = f"{receipt}: its MLflow store is gone or another one; imported again"
-        return self._of(receipt, lambda path, content: {} if is_current(path) else {path: reason})
+        return self._state(receipt, lambda path, content: {} if is_current(path) else {path: reason})
 
-    def _of(self, path: Path, damage: Callable[[Path, bytes], dict[Path, str]]) -> str:
+    def _state(self, path: Path, damage: Callable[[Path, bytes], dict[Path, str]]) -> str:
         if self.stored:
             return ""
         try:
