@@ -147,8 +147,8 @@ def verdicts_page(rows: Sequence[PublishedComparison], machines: MachineCounts) 
         "*Measured* values are the reference results (`reports/reference`) with the current settings of the\n"
         "suites. Their 95 % intervals are over seeds or, with one seed, over test rows.\n"
         "[Verdicts](reproducibility.md#verdicts) states the rules. † marks a number that is not within 5 %\n"
-        "of the mean, but in the prediction interval. *Machines* counts the machine types on which\n"
-        "`eigenbench verify` has repeated all runs behind a number.\n"
+        "of the mean, but in the prediction interval. *Machines* counts the machine types with the\n"
+        "same results for all runs behind a number, or within noise; the one of the reference counts too.\n"
         "The same tables are in `reports/reference/comparison.csv`.\n",
     ]
     for paper, tables in _by_paper(rows).items():

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from record_files import plan_of, write
 
+from eigenbench.bench.jobs.plan import load_plan
 from eigenbench.bench.records.record import Candidate, Failure, Search
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.comparison.differences import OVER_SEEDS_AND_ROWS, OVER_SPLITS, OVER_VALUES
@@ -49,6 +50,23 @@ def store(tmp_path: Path, make_record):
 
     write_run.records = records
     return write_run
+
+
+@pytest.mark.parametrize(
+    ("experiment", "overlap"),
+    [
+        ("turntable", 10 / 20),
+        ("rotated", 900 / 1350),
+        ("scaled", 300 / 600),
+        ("faces", 9 / 40),
+        ("faces_first", 1.0),
+        ("handwritten", 500 / 10_000),
+    ],
+)
+def test_target_tasks_of_two_seeds_share_rows(experiment, overlap):
+    plan = load_plan(Path(__file__).resolve().parents[2] / "config" / "suites" / "hpca_transfer.yaml")
+    found = {group.overlap for group in group_runs([plan], [])["hpca_transfer", experiment]}
+    assert found == {pytest.approx(overlap)}
 
 
 def board_of(suite, store, tmp_path):

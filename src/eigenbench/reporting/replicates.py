@@ -14,6 +14,7 @@ from typing import Any
 
 from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.plan import SuitePlan
+from eigenbench.bench.protocols.transfer_tasks import TransferSettings
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.parts import PublishedNumber
@@ -233,9 +234,14 @@ def _planned_seeds(
 def _test_rows(plan: SuitePlan, experiment: str) -> dict[str, Any]:
     """Return what the groups of an experiment share, by the names of `RunGroup`'s fields."""
     spec = plan.suite.experiments[experiment]
-    entry, settings = catalogue_of(plan.suite).entry(spec.dataset), spec.protocol_settings
+    catalogue, settings = catalogue_of(plan.suite), spec.protocol_settings
+    entry = catalogue.entry(spec.dataset)
+    if isinstance(settings, TransferSettings):
+        overlap = _target_overlap(settings, catalogue.entry(settings.target or spec.dataset))
+    else:
+        overlap = _overlap(plan.of(experiment)[0].spec, entry)
     return {
-        "overlap": _overlap(plan.of(experiment)[0].spec, entry),
+        "overlap": overlap,
         "synthetic": entry.format.reader == "planted_labels",
         "n_tested": settings.n_tested() if settings else None,
     }
@@ -269,6 +275,16 @@ def _overlap(spec: JobSpec, entry: CatalogueEntry) -> float:
     rows = entry.expect.rows
     pool = rows["test"] if isinstance(entry.split, SampledSplit) else sum(rows.values())
     return classes * entry.n_test / pool if entry.n_test else 0.0
+
+
+def _target_overlap(settings: TransferSettings, entry: CatalogueEntry) -> float:
+    """Return the share of their test rows that two target tasks share; drawn classes count with all rows."""
+    rows, n_classes = entry.expect.rows, entry.expect.classes
+    if settings.target or settings.by_part:
+        return min(1.0, settings.n_tested() / rows["test"])
+    if settings.target_names:
+        return min(1.0, settings.target_per_class * n_classes / sum(rows.values()))
+    return settings.target_classes / n_classes
 
 
 def headline_direction(experiment: ExperimentSpec) -> bool:
