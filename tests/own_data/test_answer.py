@@ -103,6 +103,17 @@ def test_names_are_never_broken(width):
     assert ("log loss" in text) == (width == 120)
 
 
+def test_columns_are_left_out_before_they_are_cut():
+    lines = board(*lines_of("HistGradientBoostingClassifier .1 1 =, raw .11 2 ="))
+    lines[["balanced_error", "log_loss", "peak_rss_mb"]] = [0.11, 1.2, 200.0]
+    for width in range(50, 120):
+        console = Console(width=width)
+        with console.capture() as printed:
+            console.print(comparison_table(lines, width))
+        assert "…" not in printed.get(), width
+        assert "1=" in printed.get(), width
+
+
 def test_one_reason_of_several_methods_is_said_once():
     lines = board(*lines_of("raw .1 1 =, gem - - /, lda - - /"))
     lines["without_result"] = ["", *["1 of 1 seeds without a record"] * 2]

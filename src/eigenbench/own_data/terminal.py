@@ -45,7 +45,7 @@ def _table(board: pd.DataFrame, width: int) -> Table:
     for heading, texts in _cells(str(board["metric"].iloc[0]), lines).items():
         wider = cells | {heading: [Text(text) for text in texts]}
         widths = [max(len(name), *(len(cell) for cell in column)) for name, column in wider.items()]
-        if len(cells) > 2 and sum(widths) + len(widths) > width:
+        if len(cells) > 2 and sum(widths) + 2 * (len(widths) - 1) > width:
             break
         cells = wider
     table = text_table()
