@@ -76,7 +76,7 @@ def test_the_tutorial_does_what_it_says(tmp_path, monkeypatch, capsys):
     done = subprocess.run(command(*shlex.split(search)), capture_output=True, text=True, check=True)
     assert "failed" not in done.stdout
     records = list((tmp_path / "eigenbench-flowers-searched" / "results").glob("*/*/lda/**/record.json"))
-    assert [len(json.loads(path.read_text())["search"]["candidates"]) for path in records] == [16] * 3
+    assert [len(json.loads(path.read_text())["search"]["candidates"]) for path in records] == [16] * 5
 
     done = subprocess.run(command(*shlex.split(curve)), capture_output=True, text=True, check=True)
     assert "Error in % of lda by training rows: " in done.stdout
