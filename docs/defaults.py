@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from page_parts import table, write_parts
+from scipy import stats
 
 from eigenbench.reporting.formatting import ratio
 
@@ -90,13 +91,21 @@ def ratios_table(results: pd.DataFrame) -> str:
         cells = [f"`{name}`"]
         for found in (error_ratios(results, name), loss_ratios(results, name)):
             cells += [
-                ratio(float(np.exp(np.log(found).mean()))),
+                _mean_ratio(found),
                 f"{ratio(float(found.max()))} `{found.idxmax()}`",
                 f"{int((found <= 1.1).sum())} of {found.notna().sum()}",
             ]
         rows.append(cells)
     headings = ["estimator", "error, default ÷ tuned", "largest", "≤ 1.1"]
     return table([*headings, "log loss ÷ better standard", "largest", "≤ 1.1"], rows)
+
+
+def _mean_ratio(ratios: pd.Series) -> str:
+    """Write the geometric mean of ratios over datasets, with its 95 % interval by Student's t."""
+    logarithms = np.log(ratios.dropna())
+    half_width = stats.t.ppf(0.975, len(logarithms) - 1) * logarithms.sem()
+    low, high = np.exp(logarithms.mean() + half_width * np.array([-1, 1]))
+    return f"{ratio(float(np.exp(logarithms.mean())))} {ratio(float(low), float(high))}"
 
 
 def metrics_table(results: pd.DataFrame) -> str:

@@ -139,11 +139,15 @@ def verdicts_page(rows: Sequence[PublishedComparison], machines: MachineCounts) 
     counts = verdict_counts(rows)
     verdicts = ", ".join(f"{number} {name}" for name, number in counts.items())
     measured = sum(counts.values()) - counts["not run"]
+    judged = {row.identity: row.outcome for row in rows if row.outcome}
+    again = [row for row in rows if row.repeats]
+    differing = sum(row.judged.removesuffix(" †") != judged[row.identity] for row in again)
     parts = [
         "# Every published number\n",
         "<!-- Written by python docs/reference_verdicts.py; do not edit. -->\n",
         f"The suites quote {sum(counts.values())} published numbers and measure {measured} of them:\n"
-        f"{verdicts}. A number that several runs measure counts once.\n\n"
+        f"{verdicts}. A number that several methods or suites measure counts once, with the verdict of the\n"
+        f"first. {differing} of the {len(again)} other measurements would have another verdict.\n\n"
         "*Measured* values are the reference results (`reports/reference`) with the current settings of the\n"
         "suites. Their 95 % intervals are over seeds or, with one seed, over test rows.\n"
         "[Verdicts](reproducibility.md#verdicts) states the rules. † marks a number that is not within 5 %\n"

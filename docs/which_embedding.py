@@ -9,15 +9,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from page_parts import table, write_parts
-from reference_verdicts import (
-    reference_comparisons,
-    reference_records,
-    shipped_plans,
-)
+from reference_verdicts import reference_comparisons, shipped_plans
 
 from eigenbench.comparison.rank_intervals import rank_claim_support
 from eigenbench.reporting.formatting import ratio
-from eigenbench.reporting.replicates import group_runs
 
 DOCS = Path(__file__).resolve().parent
 REFERENCE = DOCS.parent / "reports" / "reference"
@@ -331,29 +326,27 @@ def pairs_table(problem: Problem, board: pd.DataFrame) -> str:
 def mnist_table() -> str:
     """List the errors of the suite gem_mnist beside the published ones, with the mean time of a run."""
     plan = next(one for one in shipped_plans() if one.suite.name == "gem_mnist")
-    suite = plan.suite
-    groups = group_runs([plan], reference_records(plan))
+    board = pd.read_csv(REFERENCE / plan.suite.name / "leaderboard.csv").set_index(["experiment", "method"])
     compared = {
         (row.experiment, row.number.method): row for row in reference_comparisons([plan]) if row.number.method
     }
-    results = pd.concat(map(pd.read_csv, sorted((REFERENCE / suite.name).glob("results*.csv"))))
+    results = pd.concat(map(pd.read_csv, sorted((REFERENCE / plan.suite.name).glob("results*.csv"))))
     runs = results.drop_duplicates("run_key").fillna(0)
     runs["seconds"] = runs["fit_seconds"] + runs["train_seconds"]
     seconds = runs.groupby(["method", "classifier"])["seconds"].mean()
     rows = []
-    for (experiment, method), label in MNIST.items():
-        group = next(one for one in groups[suite.name, experiment] if one.method == method)
-        found = group.estimate(suite.experiments[experiment].headline)
-        number = compared.get((experiment, method))
+    for place, label in MNIST.items():
+        found, number = board.loc[place], compared.get(place)
+        trained = "none" if pd.isna(found["classifier"]) else found["classifier"]
         rows.append(
             [
                 label,
                 f"{number.number.value:g}" if number else "–",
-                f"{found.mean:.4g}",
-                f"{found.low:.1f} – {found.high:.1f} ({found.interval})",
-                f"{found.n_seeds}",
+                f"{found['mean']:.4g}",
+                f"{found['ci_low']:.1f} – {found['ci_high']:.1f}",
+                f"{found['n_seeds']}",
                 number.marked_outcome if number else "",
-                f"{seconds[method, group.classifier or 'none']:,.0f}",
+                f"{seconds[place[1], trained]:,.0f}",
             ]
         )
     headings = ["features", "published", "measured", "95 % interval", "seeds", "verdict", "seconds, mean"]

@@ -23,6 +23,14 @@ def test_seeds_give_student_t(values):
     assert (found.n_seeds, found.interval) == (len(values), OVER_SEEDS)
 
 
+@pytest.mark.parametrize(("overlap", "factor"), [(0.2, 0.45), (0.5, 1.2), (1.0, 0.2)])
+def test_the_variance_of_a_mean_counts_shared_test_rows(overlap, factor):
+    values = [0.30, 0.31, 0.32, 0.33, 0.34]
+    found = estimate("test_log_loss", values, deterministic=False, n_test=100, overlap=overlap)
+    half_width = stdtrit(4, 0.975) * math.sqrt(factor * np.var(values, ddof=1))
+    assert found.high - found.mean == pytest.approx(half_width)
+
+
 @pytest.mark.parametrize(
     ("metric", "ends"),
     [
@@ -32,6 +40,9 @@ def test_seeds_give_student_t(values):
         ("test_log_loss", (0, 1.75)),
         ("test_stress", (-0.75, 1.75)),
         ("nn_error", (0, 1)),
+        ("balanced_risk", (0, 1)),
+        ("nn_error_ratio", (0, 1.75)),
+        ("unexplained_variance", (0, 1.75)),
     ],
 )
 def test_ends_are_values_that_the_metric_can_have(metric, ends):

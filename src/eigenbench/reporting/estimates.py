@@ -28,12 +28,15 @@ _FROM_ZERO = {
     "brier",
     "rmse",
     "mae",
+    "nn_error_ratio",
+    "unexplained_variance",
     *(name for name in MULTILABEL_METRICS if name.startswith("ps_")),
 }
 _SHARES = {
     "calibration_error",
     "nn_error",
     "raw_nn_error",
+    "balanced_risk",
     *MULTICLASS_METRICS,
     *MULTILABEL_METRICS,
 } - _FROM_ZERO
@@ -55,11 +58,20 @@ class Estimate:
         return (self.mean, self.mean) if self.low is None or self.high is None else (self.low, self.high)
 
 
-def estimate(metric: str, values: Sequence[float], *, deterministic: bool, n_test: int | None) -> Estimate:
+def estimate(
+    metric: str,
+    values: Sequence[float],
+    *,
+    deterministic: bool,
+    n_test: int | None,
+    overlap: float = 0.0,
+) -> Estimate:
     """Estimate a metric from one value per seed, with its 95 % interval.
 
-    That is Student's t over seeds that differ; else, of shares and counts of wrong rows, Wilson's score
-    interval for the draw of the ``n_test`` test rows (JASA 22, 1927). Ends stay in the metric's range.
+    That is Student's t over seeds that differ; where two of them share r = ``overlap`` < 1 of their test
+    rows, the mean has ``1 / n + r / (1 - r)`` of their variance (Nadeau and Bengio 2003). Else it is, of
+    shares and counts of wrong rows, Wilson's score interval for the draw of the ``n_test`` test rows (JASA
+    22, 1927). Ends stay in the metric's range.
     """
     if not values:
         raise ValueError(f"no value of {metric!r} to estimate from")
@@ -69,7 +81,8 @@ def estimate(metric: str, values: Sequence[float], *, deterministic: bool, n_tes
         return Estimate(mean, None, None, n_seeds, "")
     if len(set(values)) >= 2 and not deterministic:
         quantile = float(student_t.ppf((1 + LEVEL) / 2, n_seeds - 1))
-        half_width = quantile * statistics.stdev(values) / math.sqrt(n_seeds)
+        shared = overlap / (1 - overlap) if overlap < 1 else 0.0
+        half_width = quantile * statistics.stdev(values) * math.sqrt(1 / n_seeds + shared)
         low, high = within_range(metric, mean - half_width, mean + half_width, n_test)
         return Estimate(mean, low, high, n_seeds, OVER_SEEDS)
     largest = 1.0 if metric in _ERRORS else float(n_test or 0) if metric == "test_errors" else 0.0

@@ -99,7 +99,7 @@ class RunGroup:
             return None
         values = self._values(records, metric)
         if (found := self.row_metrics(metric)) is None:
-            return estimate(metric, **values)
+            return estimate(metric, **values, overlap=self.overlap)
         interval = mean_interval(found.by_seed, test_rows=found.test_rows, groups=found.groups)
         kind = ROWS_AND_SPLITS
         if found.test_rows is None:
