@@ -12,6 +12,7 @@ from page_parts import table, write_parts
 from reference_verdicts import reference_comparisons, shipped_plans
 
 from eigenbench.comparison.rank_intervals import rank_claim_support
+from eigenbench.comparison.ranks import holm
 from eigenbench.reporting.formatting import ratio
 
 DOCS = Path(__file__).resolve().parent
@@ -19,6 +20,8 @@ REFERENCE = DOCS.parent / "reports" / "reference"
 PAGE = DOCS / "which_embedding.md"
 #: Share of bootstraps over datasets from which on the page may claim that a method is ahead.
 SUPPORT = 0.95
+#: Largest p-value of Wilcoxon's test of such a claim.
+LEVEL = 0.05
 
 #: Display names of the methods of the suite gem_mnist, in the order of the page.
 MNIST = {
@@ -246,7 +249,7 @@ def pair_lines(problem: Problem, board: pd.DataFrame) -> list[dict]:
     """Compare the pairs of the questions, each with the support of its claim about ranks.
 
     ``support`` is the share of bootstraps over datasets in which ``ahead``, the method with the lower mean
-    rank, stays ahead of the other in every pool of rivals.
+    rank, stays ahead of the other in every pool of rivals. ``p_holm`` is corrected for these pairs.
     """
     found = {}
     swapped = {"first better": "second better", "second better": "first better"}
@@ -268,7 +271,8 @@ def pair_lines(problem: Problem, board: pd.DataFrame) -> list[dict]:
         support = rank_claim_support(errors, ahead, behind)
         names = {"first": pair[0], "second": pair[1], "ahead": ahead, "behind": behind}
         lines.append(found[pair] | names | {"support": support})
-    return lines
+    corrected = holm([line["p_value"] for line in lines])
+    return [line | {"p_holm": p} for line, p in zip(lines, corrected, strict=True)]
 
 
 def error_table(problem: Problem, board: pd.DataFrame) -> pd.DataFrame:
@@ -281,7 +285,7 @@ def error_table(problem: Problem, board: pd.DataFrame) -> pd.DataFrame:
 def claims(problem: Problem, board: pd.DataFrame) -> list[list[str]]:
     """List which pairs of the questions the results settle, and which stay open."""
     lines = pair_lines(problem, board)
-    held = [line for line in lines if line["support"] >= SUPPORT]
+    held = [line for line in lines if line["support"] >= SUPPORT and line["p_value"] <= LEVEL]
     equal = [line for line in lines if line["conclusion"] == "equivalent"]
     rest = [line for line in lines if line not in held and line not in equal]
     title = f"{problem.title} ({board['dataset'].nunique()} datasets)"
@@ -308,12 +312,14 @@ def pairs_table(problem: Problem, board: pd.DataFrame) -> str:
         numbers = [ratio(line["ratio"]), ratio(line["low"], line["high"]), ratio(line["detectable"])]
         support = f"`{line['ahead']}` {100 * line['support']:.0f} %" if line["support"] else "–"
         names = [f"`{line['first']}`", f"`{line['second']}`"]
-        rows.append([*names, counts, f"{line['p_value']:.2g}", *numbers, line["conclusion"], support])
+        p_values = [f"{line[key]:.2g}" for key in ("p_value", "p_holm")]
+        rows.append([*names, counts, *p_values, *numbers, line["conclusion"], support])
     headings = [
         "first",
         "second",
         "wins/equal/losses",
         "p (Wilcoxon)",
+        "p (Holm)",
         "ratio",
         "95 % interval",
         "detectable",

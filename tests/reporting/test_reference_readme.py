@@ -38,7 +38,8 @@ def known(suites: list[str]) -> np.ndarray:
     for name in suites:
         for spec in load_suite(REPOSITORY / "config" / "suites" / f"{name}.yaml").experiments.values():
             numbers += [number.value for number in spec.published]
-    for _, values in rows.groupby(["dataset", "metric", "suite", "classifier", "method"], dropna=False)["value"]:
+    names = ["dataset", "metric", "suite", "classifier", "method"]
+    for _, values in rows.groupby(names, dropna=False)["value"]:
         numbers += [len(values), values.mean(), *values]
     boards = pd.concat(map(pd.read_csv, sorted(REFERENCE.rglob("leaderboard.csv"))))
     for line in boards[boards["suite"].isin(suites)].to_dict("records"):

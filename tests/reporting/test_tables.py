@@ -4,12 +4,13 @@ import csv
 import io
 
 import pytest
-from record_files import plan_of
+from record_files import ENVIRONMENT, plan_of
 
 from eigenbench.bench.records.record import Failure
 from eigenbench.reporting.csv_files import csv_text, results_csv
 from eigenbench.reporting.published import compare_all_published, comparison_csv
 from eigenbench.reporting.replicates import group_runs
+from eigenbench.reporting.run_tables import environments_table
 
 RESULTS = (
     "suite,dataset,method,classifier,seed,metric,value,status,"
@@ -86,3 +87,19 @@ def test_no_cell_is_a_formula(suite, make_record, text):
 @pytest.mark.parametrize("value", ["-1", "+1", "-1.5e-3", "a=b", "–", "1-NN", -1.0, 3])
 def test_numbers_and_other_text_stay(value):
     assert csv_text(["a"], [[value]]) == f"a\n{value}\n"
+
+
+def test_environments_have_a_rate_for_each_number_of_threads(make_record):
+    found = [(1, 80.0), (1, None), (2, 150.0), (1, 82.0), (1, 90.0)]
+    run = make_record("digits", "identity", "CalibratedLeastSquares", 0)
+    records = [
+        run.model_copy(
+            update={"environment": ENVIRONMENT.model_copy(update={"threads": threads, "gemm_gflops": rate})}
+        )
+        for threads, rate in found
+    ]
+    cells = [row.cells for row in environments_table(records).rows]
+    assert [[line[name].text for name in ("Runs", "Threads", "GFLOP/s")] for line in cells] == [
+        ["4", "1", "82"],
+        ["1", "2", "150"],
+    ]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
+from statistics import median
 from typing import Any
 from urllib.parse import quote
 
@@ -166,24 +166,28 @@ def deviations_table(suite: Suite) -> ShownTable:
 
 def environments_table(records: Iterable[Record]) -> ShownTable | None:
     """Describe the machines and versions of the runs, most frequent first; None without any."""
-    known = (record.environment for record in records if record.environment)
-    texts = Counter(environment.model_dump_json(exclude={"gemm_gflops"}) for environment in known)
+    rates: dict[str, list[float | None]] = {}
+    for environment in (record.environment for record in records if record.environment):
+        text = environment.model_dump_json(exclude={"gemm_gflops"})
+        rates.setdefault(text, []).append(environment.gemm_gflops)
     rows = []
-    for text, number in sorted(texts.items(), key=lambda item: (-item[1], item[0])):
-        found = json.loads(text)
+    for text, of_runs in sorted(rates.items(), key=lambda item: (-len(item[1]), item[0])):
+        found, measured = json.loads(text), [rate for rate in of_runs if rate is not None]
         commit = (found["git_commit"] or "unknown") + " with uncommitted changes" * bool(found["git_dirty"])
         cells = {
-            "Runs": count(number),
+            "Runs": count(len(of_runs)),
             "Python": found["python"],
             "Platform": found["platform"],
             "Processor": Cell(found["cpu"], found["blas"] or ""),
             "Threads": str(found["threads"]),
+            "GFLOP/s": f"{median(measured):.0f}" if measured else NONE,
             "Git commit": Cell(commit, style="mono"),
             "Code hash": Cell(found["code_hash"], style="mono"),
             "Packages": ", ".join(f"{name} {version}" for name, version in sorted(found["packages"].items())),
         }
         rows.append(Row.of(cells))
-    return ShownTable("environments", "Environments of the runs.", rows, ("Runs",)) if rows else None
+    caption = "Environments of the runs. GFLOP/s: median rate of float32 matrix products with these threads."
+    return ShownTable("environments", caption, rows, ("Runs", "Threads", "GFLOP/s")) if rows else None
 
 
 def datasets_table(records: Iterable[Record]) -> ShownTable | None:
