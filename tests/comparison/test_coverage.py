@@ -17,10 +17,12 @@ from simulation import (
     seeds_on_rows,
     seeds_on_rows_rate,
     simulations,
+    table_of_equal_methods,
 )
 
 from eigenbench.comparison.differences import compare_methods
 from eigenbench.comparison.mean_intervals import Interval, mean_interval, wilson
+from eigenbench.comparison.rank_intervals import rank_intervals
 
 
 def coverage(n, truth, intervals):
@@ -93,3 +95,17 @@ def test_difference_of_two_runs(n):
         return {"two runs": found}
 
     coverage(n, 0.03, intervals)
+
+
+@simulations(100, 1000)
+@pytest.mark.parametrize(("n_datasets", "expected"), [(5, 0.85), (6, 0.89), (26, 0.94)])
+def test_mean_ranks(n, n_datasets, expected):
+    generator, n_methods = np.random.default_rng(SEED), 10
+    shares = []
+    for _ in range(n):
+        found = rank_intervals(pd.DataFrame(table_of_equal_methods(generator, n_datasets, n_methods)))
+        shares.append(
+            np.mean((found["rank_low"] <= (n_methods + 1) / 2) & (found["rank_high"] >= (n_methods + 1) / 2))
+        )
+    print(f"\n{n} tables of {n_datasets} datasets: {np.mean(shares):.4f}")
+    assert abs(np.mean(shares) - expected) < (0.01 if n >= 1000 else 0.04)

@@ -20,6 +20,12 @@ def rank_intervals(errors: pd.DataFrame) -> pd.DataFrame:
     which the method failed. Each of 2,000 resamples draws as many datasets as there are, with replacement,
     and ranks the methods by their mean ranks on them; ``_low`` and ``_high`` hold 95 % of the resamples.
     ``place`` is 1 for the best. Ranks hold for these methods alone: make them again for others.
+
+    Notes
+    -----
+    Coverage of mean ranks over 1,000 simulations of ten equal methods (seed 19): .849 with 5 datasets, .886
+    with 6, .936 with 26, where .95 is nominal. Repeat by ``tests/comparison/test_coverage.py`` with
+    ``-m slow``.
     """
     table = complete_table(errors, min_methods=1)
     ranks = table.rank(axis=1).to_numpy()
