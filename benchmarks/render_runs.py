@@ -187,7 +187,7 @@ def render(suite: Path, folder: Path, profile: Path | None) -> None:
     """Do what the rule of the report does, and say what it took."""
     command = [sys.executable, *(["-m", "cProfile", "-o", str(profile)] if profile else [])]
     command += ["-m", "eigenbench.reporting", "--suite", str(suite)]
-    for name in ("results", "logs", "reports"):
+    for name in ("results", "reports"):
         command += [f"--{name}-dir", str(folder / name)]
     started = time.perf_counter()
     subprocess.run(command, check=True)

@@ -103,9 +103,8 @@ def ratios_table(results: pd.DataFrame) -> str:
 def _mean_ratio(ratios: pd.Series) -> str:
     """Write the geometric mean of ratios over datasets, with its 95 % interval by Student's t."""
     logarithms = np.log(ratios.dropna())
-    half_width = stats.t.ppf(0.975, len(logarithms) - 1) * logarithms.sem()
-    low, high = np.exp(logarithms.mean() + half_width * np.array([-1, 1]))
-    return f"{ratio(float(np.exp(logarithms.mean())))} {ratio(float(low), float(high))}"
+    interval = stats.ttest_1samp(logarithms, 0).confidence_interval(0.95)
+    return f"{ratio(float(np.exp(logarithms.mean())))} {ratio(*np.exp(interval))}"
 
 
 def metrics_table(results: pd.DataFrame) -> str:

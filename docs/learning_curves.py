@@ -12,14 +12,14 @@ import pandas as pd
 from curve_comparisons import SAME_ROWS, crossing, ratio_of_errors, rows_needed, winners
 from numpy.typing import NDArray
 from page_parts import table, write_parts
-from reference_verdicts import shipped_plans
 from scipy import stats
 
-from eigenbench.bench.jobs.plan import SuitePlan
+from eigenbench.bench.jobs.plan import SuitePlan, load_plan
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.bench.suites.suite_file import catalogue_of
+from eigenbench.datasets.project_files import project_folder
 from eigenbench.own_data.more_rows import ADVANTAGE, Curve
 from eigenbench.reporting.display_names import dataset_name, method_name
 from eigenbench.reporting.formatting import metric_style, ratio, split_size
@@ -56,7 +56,7 @@ CLAIMS = (
 @cache
 def shipped_plan() -> SuitePlan:
     """Return the plan of the suite."""
-    return next(plan for plan in shipped_plans() if plan.suite.name == SUITE)
+    return load_plan(project_folder() / "config" / "suites" / f"{SUITE}.yaml")
 
 
 def curves(name: str) -> dict[tuple[str, str], dict[str, Curve]]:
@@ -77,18 +77,13 @@ def curves(name: str) -> dict[tuple[str, str], dict[str, Curve]]:
     catalogue = catalogue_of(shipped_plan().suite)
     made: dict[tuple[str, str], dict[str, Curve]] = {}
     for (dataset, axis), methods in found.items():
-        n_rows = np.inf if axis == "classes" else training_rows(catalogue.entry(dataset))
+        entry = catalogue.entry(dataset)
+        n_rows = np.inf if axis == "classes" else entry.rows_of_a_run - (entry.n_test or 0)
         for method, seeds in methods.items():
             curve = pd.DataFrame.from_dict(seeds, orient="index").sort_index(axis=0).sort_index(axis=1)
             curve.attrs[SAME_ROWS] = [size for size in curve if size > SHARED * n_rows]
             made.setdefault((dataset, axis), {})[method] = curve
     return made
-
-
-def training_rows(entry: Any) -> int:
-    """Return how many rows of a dataset its splits train on."""
-    rows = entry.expect.rows
-    return int(rows["train"] if "train" in rows else rows["all"] - (entry.n_test or 0))
 
 
 def _axis(settings: dict[str, Any]) -> str:

@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from page_parts import table, write_parts
-from reference_verdicts import reference_comparisons, shipped_plans
+from reference_verdicts import reference_comparisons
 
+from eigenbench.bench.jobs.plan import load_plan
 from eigenbench.comparison.rank_intervals import rank_claim_support
 from eigenbench.comparison.ranks import holm
+from eigenbench.datasets.project_files import project_folder
 from eigenbench.reporting.formatting import ratio
 
 DOCS = Path(__file__).resolve().parent
@@ -331,7 +333,7 @@ def pairs_table(problem: Problem, board: pd.DataFrame) -> str:
 
 def mnist_table() -> str:
     """List the errors of the suite gem_mnist beside the published ones, with the mean time of a run."""
-    plan = next(one for one in shipped_plans() if one.suite.name == "gem_mnist")
+    plan = load_plan(project_folder() / "config" / "suites" / "gem_mnist.yaml")
     board = pd.read_csv(REFERENCE / plan.suite.name / "leaderboard.csv").set_index(["experiment", "method"])
     compared = {
         (row.experiment, row.number.method): row for row in reference_comparisons([plan]) if row.number.method

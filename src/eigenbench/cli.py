@@ -29,7 +29,7 @@ from eigenbench.datasets.errors import DatasetError
 from eigenbench.datasets.project_files import project_folder, snakemake_command
 from eigenbench.own_data.command import compare
 from eigenbench.own_data.join import join
-from eigenbench.own_data.skeletons import SkeletonError, new
+from eigenbench.own_data.skeletons import new
 
 app = typer.Typer(
     help="Benchmarks of spectral and randomized embeddings. To run them: eigenbench run SUITE.",
@@ -333,7 +333,7 @@ def main() -> None:
     from eigenbench.reproduction.reference import ReproductionError
     from eigenbench.tracking.addresses import TrackingError
 
-    of_input = (DatasetError, SkeletonError, SuiteError, OSError)
+    of_input = (DatasetError, SuiteError, OSError)
     of_records = (DamagedFileError, ReportError, ReproductionError, TrackingError)
     try:
         app()

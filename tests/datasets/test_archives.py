@@ -37,6 +37,12 @@ def test_names_outside_are_refused(name, tmp_path):
         list(zip_members(tmp_path / "a.zip", "*", limit=10))
 
 
+def test_a_tar_of_a_whole_folder_begins_with_the_folder_itself():
+    folder, file = tarfile.TarInfo("."), tarfile.TarInfo("./a")
+    folder.type, file.size = tarfile.DIRTYPE, 1
+    assert list(tar_members("a.tar", tar_of(folder, file), limit=10)) == [("./a", b"x")]
+
+
 def test_a_full_disk_is_no_damaged_file():
     with pytest.raises(OSError, match="No space"), damage_errors("a.gz", "x"):
         raise OSError(errno.ENOSPC, "No space left on device")

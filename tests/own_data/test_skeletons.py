@@ -6,7 +6,8 @@ import sys
 import pytest
 
 from eigenbench.datasets.catalogue import load_with_own
-from eigenbench.own_data.skeletons import SkeletonError, write_skeleton
+from eigenbench.datasets.errors import DatasetError
+from eigenbench.own_data.skeletons import write_skeleton
 
 
 def contents(folder):
@@ -31,10 +32,10 @@ def test_the_tests_of_all_skeletons_pass(tmp_path):
 def test_nothing_is_written_over(tmp_path, kind):
     write_skeleton(kind, "mine", tmp_path)
     before = contents(tmp_path)
-    with pytest.raises(SkeletonError, match="is there already: choose another name"):
+    with pytest.raises(DatasetError, match="is there already: choose another name"):
         write_skeleton(kind, "mine", tmp_path)
     (tmp_path / "test_mine.py").unlink()
-    with pytest.raises(SkeletonError, match="already: choose another name"):
+    with pytest.raises(DatasetError, match="already: choose another name"):
         write_skeleton(kind, "mine", tmp_path)
     assert contents(tmp_path) == {name: text for name, text in before.items() if name != "test_mine.py"}
 
@@ -52,7 +53,7 @@ def test_datasets_are_added_to_a_catalogue(tmp_path):
 )
 def test_a_catalogue_that_cannot_be_extended_stays(tmp_path, text, words):
     (tmp_path / "datasets.yaml").write_text(text)
-    with pytest.raises(SkeletonError, match=words):
+    with pytest.raises(DatasetError, match=words):
         write_skeleton("dataset", "two", tmp_path)
     assert contents(tmp_path) == {"datasets.yaml": text.encode()}
 
@@ -72,6 +73,6 @@ def test_a_catalogue_that_cannot_be_extended_stays(tmp_path, text, words):
     ],
 )
 def test_bad_names_are_refused(tmp_path, kind, name, words):
-    with pytest.raises(SkeletonError, match=words):
+    with pytest.raises(DatasetError, match=words):
         write_skeleton(kind, name, tmp_path / "folder")
     assert not (tmp_path / "folder").exists()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import stdtrit
 
 from eigenbench.comparison.mean_intervals import wilson
-from eigenbench.reporting.estimates import OVER_ROWS, OVER_SEEDS, estimate, within_range
+from eigenbench.reporting.estimates import OVER_ROWS, OVER_SEEDS, OVER_SHARED_ROWS, estimate, within_range
 
 
 @given(st.lists(st.floats(0.2, 0.4), min_size=2, max_size=9, unique=True))
@@ -29,6 +29,7 @@ def test_the_variance_of_a_mean_counts_shared_test_rows(overlap, factor):
     found = estimate("test_log_loss", values, deterministic=False, n_test=100, overlap=overlap)
     half_width = stdtrit(4, 0.975) * math.sqrt(factor * np.var(values, ddof=1))
     assert found.high - found.mean == pytest.approx(half_width)
+    assert found.interval == (OVER_SHARED_ROWS if overlap < 1 else OVER_SEEDS)
 
 
 @pytest.mark.parametrize(

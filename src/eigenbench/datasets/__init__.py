@@ -2,7 +2,7 @@
 
 In: names of the catalogue. Out: prepared arrays on disk. ``load(name)`` runs ``fetch`` and ``prepare``;
 ``open_prepared`` needs neither network nor catalogue. Names are imported on first use.
-Imports `methods` alone, for sparse and label utilities.
+Imports only `atomic_files`, and of `methods` the sparse and label utilities.
 """
 
 from importlib import import_module

@@ -62,9 +62,9 @@ def tar_members(archive: str, stream: BinaryIO, limit: int) -> Iterator[tuple[st
     bounded: Any = SimpleNamespace(read=read)
     with damage_errors(archive, "tar headers"), tarfile.open(fileobj=bounded, mode="r|") as tar:
         for member in tar:
-            check_member_name(archive, member.name)
             if member.isdir():
                 continue
+            check_member_name(archive, member.name)
             content = tar.extractfile(member) if member.isreg() else None
             if content is None:
                 raise MalformedData(archive, f"member {member.name!r}", "neither a file nor a folder")

@@ -71,16 +71,16 @@ def join(
 
 def _say(result: dict[str, Any], n_runs: int) -> None:
     from rich.console import Console
-    from rich.table import Table
 
     from eigenbench.reporting.display_names import label_name
+    from eigenbench.reporting.terminal_tables import text_table
 
     typer.echo(
         f"\n{result['competitor']}: place {result['place']} of {result['n_competitors']} "
         f"(95 %: {result['place_low']} to {result['place_high']}), mean rank {result['mean_rank']:.1f}, "
         f"on {len(result['datasets'])} datasets"
     )
-    table = Table(box=None, header_style="bold", pad_edge=False)
+    table = text_table()
     for name in ("against", "won", "tied", "lost", "ratio", "95 %", "by interval"):
         table.add_column(name, justify="left" if name in ("against", "by interval") else "right")
     conclusions = {"first better": "better", "second better": "worse"}

@@ -29,10 +29,6 @@ _TO_CONTRIBUTE: dict[Part, str] = {
 }
 
 
-class SkeletonError(ValueError):
-    """Nothing was written; the message says why, and what to do."""
-
-
 def new(
     kind: Annotated[Part, typer.Argument(help="What to create.")],
     name: Annotated[str, typer.Argument(help="Name: small letters, digits, underscores.")],
@@ -53,7 +49,7 @@ def write_skeleton(kind: Part, name: str, folder: Path) -> list[Path]:
     """Write the files of a new part, none of which may be there, and return them: the part, then its test.
 
     The name is that of a Python module; of a method also ``LikeThis``. The folder is created if need be; a
-    dataset is added to the catalogue there. A name that cannot be used, or is taken, is a `SkeletonError`.
+    dataset is added to the catalogue there. A name that cannot be used, or is taken, is a `DatasetError`.
     """
     module = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     _check_name(kind, name, module, folder)
@@ -64,7 +60,7 @@ def write_skeleton(kind: Part, name: str, folder: Path) -> list[Path]:
         folder / f"test_{module}.py": _rendered(f"test_{kind}.py", names),
     }
     if there := [path for path in contents if path.exists()]:
-        raise SkeletonError(f"{there[0]} is there already: choose another name, or remove it")
+        raise DatasetError(f"{there[0]} is there already: choose another name, or remove it")
     if kind == "dataset":
         contents[folder / OWN_CATALOGUE] = _extended(folder / OWN_CATALOGUE, module, names)
     folder.mkdir(parents=True, exist_ok=True)
@@ -77,12 +73,12 @@ def write_skeleton(kind: Part, name: str, folder: Path) -> list[Path]:
 def _check_name(kind: Part, name: str, module: str, folder: Path) -> None:
     plain = r"[A-Za-z][A-Za-z0-9_]*" if kind == "method" else r"[a-z][a-z0-9_]*"
     if not re.fullmatch(plain, name) or len(name) > 40 or keyword.iskeyword(module):
-        raise SkeletonError(f"{name!r} is no name: use up to 40 small letters, digits and underscores")
+        raise DatasetError(f"{name!r} is no name: use up to 40 small letters, digits and underscores")
     if kind == "suite" and module in (*RULE_NAMES, Path(OWN_CATALOGUE).stem):
-        raise SkeletonError(f"{name!r} has a meaning of its own: choose another name")
+        raise DatasetError(f"{name!r} has a meaning of its own: choose another name")
     is_module = kind in ("method", "protocol") and not (folder / f"{module}.py").exists()
     if is_module and find_spec(module) is not None:
-        raise SkeletonError(f"a module {module!r} is installed: choose another name")
+        raise DatasetError(f"a module {module!r} is installed: choose another name")
 
 
 def _rendered(template: str, names: dict[str, Any]) -> str:
@@ -102,12 +98,12 @@ def _extended(catalogue: Path, name: str, names: dict[str, Any]) -> str:
     try:
         known = load_catalogue(catalogue).datasets
     except DatasetError as error:
-        raise SkeletonError(f"{error}: repair it first") from error
+        raise DatasetError(f"{error}: repair it first") from error
     if name in known:
-        raise SkeletonError(f"{catalogue} has a dataset {name!r} already: choose another name")
+        raise DatasetError(f"{catalogue} has a dataset {name!r} already: choose another name")
     text = catalogue.read_text(encoding="utf-8").rstrip("\n")
     if not re.search(r"^datasets:\s*$", text, re.MULTILINE) or not text.splitlines()[-1].startswith("  "):
-        raise SkeletonError(
+        raise DatasetError(
             f"{catalogue} does not end with its datasets, each indented by two blanks: add by hand\n{entry}"
         )
     return f"{text}\n{entry}"

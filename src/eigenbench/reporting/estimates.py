@@ -14,11 +14,12 @@ from eigenbench.comparison.mean_intervals import wilson
 
 LEVEL = 0.95
 OVER_SEEDS = "Student t over seeds"
+OVER_SHARED_ROWS = "Student t over seeds that share test rows"
 OVER_ROWS = "Wilson over test rows"
 #: From stored predictions.
 ROWS_AND_SEEDS = "over test rows and seeds"
 ROWS_AND_SPLITS = "over test rows and splits"
-KINDS = (ROWS_AND_SEEDS, ROWS_AND_SPLITS, OVER_SEEDS, OVER_ROWS)
+KINDS = (ROWS_AND_SEEDS, ROWS_AND_SPLITS, OVER_SEEDS, OVER_SHARED_ROWS, OVER_ROWS)
 
 #: Shares of wrong test rows.
 _ERRORS = ("test_error", "nn_error", "raw_nn_error")
@@ -84,7 +85,7 @@ def estimate(
         shared = overlap / (1 - overlap) if overlap < 1 else 0.0
         half_width = quantile * statistics.stdev(values) * math.sqrt(1 / n_seeds + shared)
         low, high = within_range(metric, mean - half_width, mean + half_width, n_test)
-        return Estimate(mean, low, high, n_seeds, OVER_SEEDS)
+        return Estimate(mean, low, high, n_seeds, OVER_SHARED_ROWS if shared else OVER_SEEDS)
     largest = 1.0 if metric in _ERRORS else float(n_test or 0) if metric == "test_errors" else 0.0
     if largest and n_test and 0 <= mean <= largest:
         found = wilson(round(mean / largest * n_test), n_test, level=LEVEL)

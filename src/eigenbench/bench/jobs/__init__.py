@@ -1,1 +1,1 @@
-"""From suites to runs, to the jobs that make them, and what the jobs do."""
+"""Plans the runs of suites, groups them into jobs, and does the work of a job."""

@@ -1,5 +1,5 @@
-"""Protocols: experiments that measure something else than the error of a trained classifier.
+"""Protocols: experiments that measure something other than the error of a trained classifier.
 
-A protocol takes one embedding with one seed and measures how far its kernel is from the exact one, how well
-it transfers to new classes, how fast it is. Each is a module with its settings and ``measure``.
+A protocol takes one embedding with one seed. It measures the error of its kernel, its transfer to new
+classes, or its speed. Each is a module with its settings and ``measure``.
 """

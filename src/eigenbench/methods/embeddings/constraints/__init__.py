@@ -1,1 +1,1 @@
-"""Metrics from pairs of rows that are equal or different: hyperbolic PCA."""
+"""Metrics from pairs of rows with equal or different labels: hyperbolic PCA."""
