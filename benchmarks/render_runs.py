@@ -30,7 +30,7 @@ from eigenbench.bench.records.record import Confusion, DatasetInfo, Record, Sear
 from eigenbench.bench.records.runs import Run
 from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
 from eigenbench.datasets.catalogue import CatalogueEntry
-from eigenbench.reproduction.reference import EARLIER_KEYS, default_reference_folder, present_keys
+from eigenbench.reproduction.reference import default_reference_folder
 
 SUITE = "comparison"
 N_CANDIDATES = 24
@@ -105,14 +105,12 @@ def write_runs(suite_path: Path, results: Path) -> Iterator[Run]:
 def reference_rows() -> dict[str, dict[str, float]]:
     """Return errors and times of each run of the reference, by key."""
     rows: dict[str, dict[str, float]] = {}
-    present = present_keys(SUITE, default_reference_folder() / EARLIER_KEYS)
     for path in (default_reference_folder() / SUITE).glob("results_*.csv"):
         with path.open() as stream:
             for row in csv.DictReader(stream):
                 if row["metric"] == "test_error":
                     times = {name: float(row[name] or "nan") for name in TIMES}
-                    key = present.get(row["run_key"], row["run_key"])
-                    rows[key] = {"test_error": float(row["value"]), **times}
+                    rows[row["run_key"]] = {"test_error": float(row["value"]), **times}
     return rows
 
 

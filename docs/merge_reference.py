@@ -21,10 +21,10 @@ from eigenbench.bench.jobs.job_context import dataset_info
 from eigenbench.bench.jobs.plan import SuitePlan, load_plan
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.reporting.leaderboard import WITHOUT_RECORD
-from eigenbench.reporting.reference_results import DATASETS, read_results, records_of_results
+from eigenbench.reporting.reference_results import DATASETS, records_of_results
 from eigenbench.reporting.replicates import group_runs
 from eigenbench.reporting.suite_ranks import SuiteRanks, pairs_csv, ranks_csv, suite_ranks
-from eigenbench.reproduction.reference import EARLIER_KEYS, default_reference_folder, present_keys
+from eigenbench.reproduction.reference import default_reference_folder
 
 #: A reason for a result that is absent, with a path of the machine.
 _MACHINE_PATH = r"(no (?:file|folder)[^/]*?)(?: below)? /\S+"
@@ -72,9 +72,8 @@ def merge(plan: SuitePlan, reports: Path, folder: Path) -> list[str]:
 def _made_before(plan: SuitePlan, folder: Path, results: pd.DataFrame) -> set[str]:
     """Return the keys of runs that were not made now and have results in the reference."""
     not_made = set(results.query("status == 'not_run'")["run_key"])
-    present = present_keys(plan.suite.name, folder.parent / EARLIER_KEYS)
     tables = [read_results(path).query("status == 'ok'") for path in folder.glob("results*.csv")]
-    return not_made & {present.get(key, key) for table in tables for key in table["run_key"]}
+    return not_made & {key for table in tables for key in table["run_key"]}
 
 
 def _kept(plan: SuitePlan, folder: Path, results: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -82,12 +81,10 @@ def _kept(plan: SuitePlan, folder: Path, results: pd.DataFrame) -> dict[str, pd.
     methods = ["dataset", "method", "classifier"]
     new = pd.MultiIndex.from_frame(results[methods])
     asked = {run.key for run in plan.runs} - set(results["run_key"])
-    present = present_keys(plan.suite.name, folder.parent / EARLIER_KEYS)
     found = {}
     for path in sorted(folder.glob("results*.csv")):
         old = read_results(path)
-        is_asked = old["run_key"].map(lambda key: present.get(key, key)).isin(asked)
-        found[path.name] = old[is_asked | ~pd.MultiIndex.from_frame(old[methods]).isin(new)]
+        found[path.name] = old[old["run_key"].isin(asked) | ~pd.MultiIndex.from_frame(old[methods]).isin(new)]
     return found
 
 
@@ -104,6 +101,11 @@ def _boards(suite: Suite, reports: Path, folder: Path, as_before: set[str]) -> p
         boards.append(old[~old["experiment"].isin(new["experiment"])])
     order = {name: number for number, name in enumerate(suite.experiments)}
     return pd.concat(boards).sort_values("experiment", key=lambda names: names.map(order), kind="stable")
+
+
+def read_results(path: Path) -> pd.DataFrame:
+    """Read a table as text, so that no digit is lost."""
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
 def write_digests(plan: SuitePlan, data_dir: Path, folder: Path) -> None:

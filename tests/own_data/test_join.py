@@ -1,6 +1,7 @@
 """A method that joins the reference: the suite that runs it, its place, and what is refused."""
 
 import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -10,9 +11,9 @@ from eigenbench.atomic_files import write_json
 from eigenbench.bench.jobs.plan import load_plan, plan_suite
 from eigenbench.bench.records.record import DatasetInfo, Failure, Record
 from eigenbench.bench.suites.suite import Suite
+from eigenbench.bench.suites.suite_file import catalogue_of
 from eigenbench.comparison.rank_intervals import rank_intervals
 from eigenbench.datasets import load_catalogue, prepare
-from eigenbench.datasets.plain_yaml import read_yaml, write_yaml
 from eigenbench.own_data.reference_ranking import (
     ReferencePart,
     check_data,
@@ -23,9 +24,7 @@ from eigenbench.own_data.reference_ranking import (
     write_suite,
 )
 from eigenbench.own_data.table import OwnDataError
-from eigenbench.reproduction.reference import default_reference_folder
 
-COMMITTED = default_reference_folder() / "comparison"
 DATASETS = ["sonar", "ionosphere", "vowel", "wdbc", "vehicle", "segment"]
 DIGITS = {"dataset": "digits", "methods": {"raw": {}}, "classifiers": ["LogisticRegression"]}
 RIVALS = ["raw", "pca", "gem"]
@@ -44,30 +43,34 @@ class Guess:
 """
 
 
-def reference_of(folder, methods):
-    """The committed reference as if the suite had only some methods and datasets."""
-    suite = read_yaml(COMMITTED / "comparison.yaml")
+def reference_of(whole, methods):
+    """The committed reference as if the suite had only some methods."""
+    suite = whole.plan.suite
     experiments = {}
-    for name in DATASETS:
-        found = suite["experiments"][name]
-        classifiers = {"LogisticRegression": found["classifiers"]["LogisticRegression"]}
-        experiments[name] = found | {"methods": dict.fromkeys(methods), "classifiers": classifiers}
-    own = folder / "comparison"
-    own.mkdir(parents=True)
-    (own / "comparison.yaml").write_text(write_yaml(suite | {"experiments": experiments}))
-    for name in (*(f"results_{dataset}.csv" for dataset in DATASETS), "datasets.csv"):
-        (own / name).symlink_to(COMMITTED / name)
-    return read_reference(folder=folder)
+    for name, spec in suite.experiments.items():
+        some = {
+            "methods": {method: spec.methods[method] for method in methods},
+            "classifiers": {"LogisticRegression": spec.classifiers["LogisticRegression"]},
+        }
+        experiments[name] = spec.model_copy(update=some)
+    plan = plan_suite(suite.model_copy(update={"experiments": experiments}), catalogue_of(suite))
+    keys = {run.key for run in plan.runs}
+    return replace(whole, plan=plan, records=[one for one in whole.records if one.run_key in keys])
 
 
 @pytest.fixture(scope="module")
-def everyone(tmp_path_factory):
-    return reference_of(tmp_path_factory.mktemp("everyone"), [*RIVALS, "fourier"])
+def six_tables():
+    return read_reference(DATASETS)
 
 
 @pytest.fixture(scope="module")
-def reference(tmp_path_factory):
-    return reference_of(tmp_path_factory.mktemp("reference"), RIVALS)
+def everyone(six_tables):
+    return reference_of(six_tables, [*RIVALS, "fourier"])
+
+
+@pytest.fixture(scope="module")
+def reference(six_tables):
+    return reference_of(six_tables, RIVALS)
 
 
 @pytest.fixture
@@ -127,7 +130,7 @@ def test_a_failed_run_is_the_worst_of_its_dataset_and_one_without_a_record_is_re
 def test_the_committed_reference_can_be_joined():
     reference = read_reference()
     assert len(reference.plan.suite.experiments) == 26
-    assert len(reference.records) == 26 * 210
+    assert [one.run_key for one in reference.records] == [run.key for run in reference.plan.runs]
     assert set(reference.data) >= {one.dataset for one in reference.plan.suite.experiments.values()}
 
 

@@ -1,7 +1,6 @@
 """Results that come in parts are merged into the reference, and ranked as if they had come at once."""
 
 import shutil
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -9,13 +8,12 @@ from merge_reference import main, merge
 
 from eigenbench.bench.jobs.plan import load_plan
 from eigenbench.datasets.project_files import project_folder
-from eigenbench.reproduction.reference import EARLIER_KEYS, default_reference_folder, present_keys
+from eigenbench.reproduction.reference import default_reference_folder
 
 pytestmark = pytest.mark.workflow
 
 REFERENCE = default_reference_folder() / "comparison"
-#: The suite as it was when the reference was made; its searches are wider now.
-SUITE = REFERENCE / "comparison.yaml"
+SUITE = project_folder() / "config" / "suites" / "comparison.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +26,6 @@ def places(tmp_path):
     """An empty folder of reports and a copy of the reference."""
     reports, folder = tmp_path / "reports", tmp_path / "reference"
     shutil.copytree(REFERENCE, folder)
-    shutil.copy(REFERENCE.parent / EARLIER_KEYS, tmp_path)
     reports.mkdir()
     return reports, folder
 
@@ -82,10 +79,8 @@ def test_runs_that_were_not_made_keep_their_results(plan, tmp_path):
     reports, folder = tmp_path / "reports", tmp_path / "reference"
     reports.mkdir()
     folder.mkdir()
-    keys = Path(shutil.copy(REFERENCE.parent / EARLIER_KEYS, tmp_path))
     shutil.copy(REFERENCE / "results_vowel.csv", folder)
     old = pd.read_csv(folder / "results_vowel.csv", dtype=str, keep_default_na=False)
-    old["run_key"] = old["run_key"].replace(present_keys("comparison", keys))
     old.assign(status="not_run", metric="", value="").to_csv(reports / "results.csv", index=False)
     board = pd.read_csv(REFERENCE / "leaderboard.csv", dtype=str, keep_default_na=False)
     board = board[board["experiment"].isin(["vowel", "wdbc"])]

@@ -45,23 +45,19 @@ _SCALE: dict[str, Any] = {"StandardScaler": {}}
 
 @dataclass(frozen=True)
 class ReferencePart:
-    """Reference of the chosen datasets and splits: suite as it was, results, digest and rows of the data."""
+    """Reference of the chosen datasets and splits: plan, results, digest and rows of the data."""
 
     plan: SuitePlan
     records: list[Record]
     data: dict[str, tuple[str, int, int]]
 
 
-def read_reference(
-    datasets: Sequence[str] = (), n_splits: int | None = None, folder: Path | None = None
-) -> ReferencePart:
+def read_reference(datasets: Sequence[str] = (), n_splits: int | None = None) -> ReferencePart:
     """Read the reference of the suite `SUITE`: its experiments with the metric of the first one.
 
     Raises `OwnDataError` if there are too few datasets to rank on, or an unknown one, or too few splits.
     """
-    own = (folder or default_reference_folder()) / SUITE
-    kept = own / f"{SUITE}.yaml"
-    suite = load_suite(kept if kept.exists() else project_folder() / "config" / "suites" / kept.name)
+    suite = load_suite(project_folder() / "config" / "suites" / f"{SUITE}.yaml")
     metric = next(iter(suite.experiments.values())).headline
     found = {spec.dataset: name for name, spec in suite.experiments.items() if spec.headline == metric}
     for name in datasets:
@@ -80,9 +76,10 @@ def read_reference(
     }
     part = suite.model_copy(update={"experiments": experiments})
     plan = plan_suite(part, catalogue_of(suite))
-    table = pd.read_csv(own / DATASETS, index_col="name")
+    folder = default_reference_folder() / SUITE
+    table = pd.read_csv(folder / DATASETS, index_col="name")
     data = {name: (digest, n_train, n_test) for name, digest, n_train, n_test in table.itertuples()}
-    return ReferencePart(plan, records_of_results(plan, own), data)
+    return ReferencePart(plan, records_of_results(plan, folder), data)
 
 
 @dataclass(frozen=True)

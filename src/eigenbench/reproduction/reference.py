@@ -16,10 +16,8 @@ from eigenbench.datasets.project_files import project_folder
 
 #: The columns of ``results.csv`` that name a run.
 NAME = ("dataset", "method", "classifier", "seed")
-_RESULT = ("metric", "value", "status", "run_key")
-
-#: Beside the results: the present key of runs whose key was once computed in another way.
-EARLIER_KEYS = "earlier_keys.csv"
+_SECONDS = ("fit_seconds", "train_seconds")
+_RESULT = ("metric", "value", "status", "run_key", *_SECONDS)
 
 
 class ReproductionError(ValueError):
@@ -30,16 +28,15 @@ class ReproductionError(ValueError):
 class ReferenceRun:
     """One run of the reference; ``name`` is dataset, method, classifier and seed.
 
-    ``run_key`` is of its settings, as keys are computed now where these settings are known, ``made_key`` as
-    they were when it was made. ``status`` is ``ok``, ``failed`` or ``not_run``; without ``ok`` there are no
-    metrics.
+    ``run_key`` is of its settings. ``status`` is ``ok``, ``failed`` or ``not_run``; without ``ok`` there are
+    no metrics. ``seconds`` has the times to fit and to train that are known.
     """
 
     name: tuple[str, ...]
     run_key: str
     status: str
     metrics: dict[str, float]
-    made_key: str = ""
+    seconds: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,7 @@ class Reference:
     @property
     def digest(self) -> str:
         """SHA-256 of names, keys, states and metrics in any order: a receipt is for one version of them."""
-        content = sorted([*run.name, run.made_key, run.status, run.metrics] for run in self.runs)
+        content = sorted([*run.name, run.run_key, run.status, run.metrics] for run in self.runs)
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def find(self, planned: Sequence[Run]) -> list[ReferenceRun | None]:
@@ -80,18 +77,17 @@ def default_reference_folder() -> Path:
 def load_reference(suite: str, folder: Path | None = None) -> Reference:
     """Read the reference runs of a suite from every ``results*.csv`` of a folder and those below it.
 
-    A file ``earlier_keys.csv`` in the folder, with columns ``suite``, ``earlier`` and ``run_key``, gives the
-    present key of runs that were made when keys were computed in another way, by the same settings. A
-    `ReproductionError` refuses a folder without a result of the suite, and a file that lacks a column or has
-    a value that is no number.
+    A `ReproductionError` refuses a folder without a result of the suite, and a file that lacks a column or
+    has a value that is no number.
     """
     folder = folder or default_reference_folder()
-    present = present_keys(suite, folder / EARLIER_KEYS)
     by_key: dict[tuple[str, ...], ReferenceRun] = {}
     for path in sorted(folder.rglob("results*.csv")):
-        for *name, metric, value, status, made_key in _rows_of(suite, path, (*NAME, *_RESULT)):
-            key = present.get(made_key, made_key)
-            run = by_key.setdefault((*name, key), ReferenceRun(tuple(name), key, status, {}, made_key))
+        for *name, metric, value, status, key, fit, train in _rows_of(suite, path, (*NAME, *_RESULT)):
+            if (run := by_key.get((*name, key))) is None:
+                times = zip(_SECONDS, (fit, train), strict=True)
+                seconds = {column: _number(text, path, column) for column, text in times if text}
+                run = by_key[*name, key] = ReferenceRun(tuple(name), key, status, {}, seconds)
             if metric:
                 run.metrics[metric] = _number(value, path, metric)
     if not by_key:
@@ -99,13 +95,6 @@ def load_reference(suite: str, folder: Path | None = None) -> Reference:
             f"{folder}: no reference results of suite {suite!r}; name the folder of a report that has them"
         )
     return Reference(suite, list(by_key.values()))
-
-
-def present_keys(suite: str, path: Path) -> dict[str, str]:
-    """Return the present keys of a suite's runs by their earlier ones; none where there is no such file."""
-    if not path.exists():
-        return {}
-    return {row[0]: row[1] for row in _rows_of(suite, path, ("earlier", "run_key"))}
 
 
 def _rows_of(suite: str, path: Path, columns: Sequence[str]) -> list[tuple[str, ...]]:
