@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from generated_tables import regular_table
+from mlflow import MlflowClient
 
 from eigenbench.bench.records.record import read_record
 from eigenbench.bench.suites.suite_file import load_suite
@@ -147,10 +148,16 @@ def test_import_stays_in_the_folder_whether_or_not_all_runs_have_a_record(done, 
     source, watch = done
     workspace = Workspace(shutil.copytree(source.folder, tmp_path / "out"))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'elsewhere.db'}")
+    suite = read_yaml(workspace.suite)
+    suite["experiments"]["methods"]["headline"] = "test_balanced_error"
+    workspace.suite.write_text(write_yaml(suite))
     with report_beside(workspace):
         pass
     (workspace.results / watch.runs[0].record).unlink()
     with report_beside(workspace):
         pass
-    assert (workspace.folder / "mlflow.db").exists()
+    client = MlflowClient(f"sqlite:///{workspace.folder / 'mlflow.db'}")
+    experiments = [one.experiment_id for one in client.search_experiments()]
+    summaries = client.search_runs(experiments, filter_string="tags.metric != ''")
+    assert {run.data.tags["metric"] for run in summaries} == {"test balanced error (%)"}
     assert not (tmp_path / "elsewhere.db").exists()

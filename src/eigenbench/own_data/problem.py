@@ -40,7 +40,6 @@ class Problem:
     n_folds: int
     groups: np.ndarray | None = None
     first_column: int = 0
-    lines_before: int = 0
 
     @property
     def kind(self) -> TargetKind:
@@ -240,8 +239,7 @@ def make_problem(
     groups = None if train.groups is None else _codes(train.groups, n_folds)
     if target.kind == "multiclass":
         _check_classes(target.labels[: len(train)], folds=test is None)
-    first, before = table.first_column, table.lines_before
-    return Problem(table.name, target, matrix, encoder, len(train), n_folds, groups, first, before)
+    return Problem(table.name, target, matrix, encoder, len(train), n_folds, groups, table.first_column)
 
 
 def _check_classes(labels: np.ndarray, *, folds: bool) -> None:

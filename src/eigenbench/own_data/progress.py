@@ -129,10 +129,8 @@ def report_beside(workspace: Workspace) -> Iterator[None]:
     suite = str(workspace.suite.relative_to(workspace.folder))
     commands: list[tuple[str, ...]] = [("eigenbench.reporting", "--suite", suite)]
     paths = [f"{workspace.results.name}/{run.record}" for run in runs]
-    there = [path for path in paths if (workspace.folder / path).exists()]
-    named = there if len(there) < len(paths) else ["--suite", suite]  # a suite needs all its records
-    if there:
-        commands.append(("eigenbench.tracking", *named, "--tracking-uri", DEFAULT_URI))
+    if there := [path for path in paths if (workspace.folder / path).exists()]:
+        commands.append(("eigenbench.tracking", *there, "--suite", suite, "--tracking-uri", DEFAULT_URI))
     with ExitStack() as stack:
         processes = [stack.enter_context(_started(workspace, *command)) for command in commands]
         yield

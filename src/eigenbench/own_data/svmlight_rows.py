@@ -33,22 +33,10 @@ def read_svmlight(path: Path, like: UserTable | None) -> UserTable:
     has the columns and labels of the training rows, ``like``, as it does not say them itself; columns that no
     training row has are left out.
     """
-    with open_bytes(path) as stream:
-        content = stream.read().removeprefix(codecs.BOM_UTF8)
-    first_line, _, rest = content.partition(b"\n")
-    counts = _COUNTS.fullmatch(first_line)
+    X, labels, counts = _parsed(path)
+    targets = _targets(labels, bool(counts) or (like is not None and like.targets.shape[1] > 1))
     if counts:
-        content = rest
-    _check_indices(path.name, content, int(bool(counts)))
-    several = bool(counts) or (like is not None and like.targets.shape[1] > 1)
-    try:
-        X, targets = _loaded(content, several)
-    except ValueError as error:
-        raise _malformed(path.name, content, int(bool(counts)), error) from error
-    if not X.shape[0]:
-        raise OwnDataError(f"{path.name} has no rows")
-    if counts:
-        X = _with_counts(path.name, X, targets, [int(count) for count in counts.groups()])
+        X = _with_counts(path.name, X, targets, counts)
     if like is not None and like.targets.shape[1] > 1:
         if new := [label for label in targets.columns if label not in set(like.targets.columns)]:
             raise OwnDataError(f"{path.name}: no training row has the label {new[0]}")
@@ -56,14 +44,42 @@ def read_svmlight(path: Path, like: UserTable | None) -> UserTable:
     table = table_of(path.name, X, targets)
     if like is None:
         first = int(not counts and not table.features[:, [0]].nnz)
-        return replace(
-            table, features=table.features[:, first:], first_column=first, lines_before=int(bool(counts))
-        )
+        return replace(table, features=table.features[:, first:], first_column=first)
     if like.first_column and table.features[:, [0]].nnz:
         raise OwnDataError(f"{path.name} counts columns from 0, and {like.name} from 1: number both alike")
-    features = table.features[:, like.first_column :]
-    features.resize((features.shape[0], like.features.shape[1]))
+    features = _columns(table.features, like.features.shape[1], like.first_column)
     return replace(table, features=features, first_column=like.first_column)
+
+
+def read_rows(path: Path | str, *, n_features: int, first_column: int = 0) -> Any:
+    """Read the rows of a file without their labels, with the columns that a model was fitted on."""
+    return _columns(_parsed(Path(path))[0], n_features, first_column)
+
+
+def _columns(X: Any, n_features: int, first_column: int) -> Any:
+    X = X[:, first_column:]
+    X.resize((X.shape[0], n_features))
+    return X
+
+
+def _parsed(path: Path) -> tuple[Any, list[tuple[float, ...]], list[int]]:
+    """Return the rows, the labels of each, and the numbers of the first line if it counts."""
+    from sklearn.datasets import load_svmlight_file
+
+    with open_bytes(path) as stream:
+        content = stream.read().removeprefix(codecs.BOM_UTF8)
+    first_line, _, rest = content.partition(b"\n")
+    counts = _COUNTS.fullmatch(first_line)
+    if counts:
+        content = rest
+    _check_indices(path.name, content, int(bool(counts)))
+    try:
+        X, labels = load_svmlight_file(io.BytesIO(content), multilabel=True, zero_based=True)
+    except ValueError as error:
+        raise _malformed(path.name, content, int(bool(counts)), error) from error
+    if not X.shape[0]:
+        raise OwnDataError(f"{path.name} has no rows")
+    return X, labels, [int(count) for count in counts.groups()] if counts else []
 
 
 def _check_indices(name: str, content: bytes, lines_before: int) -> None:
@@ -84,17 +100,15 @@ def _malformed(name: str, content: bytes, lines_before: int, error: ValueError) 
     return OwnDataError(f"{name}: {error}")
 
 
-def _loaded(content: bytes, several: bool) -> tuple[Any, Any]:
-    """Return the rows, and one label each or, if some row has another number, a data frame of 0 and 1."""
-    from sklearn.datasets import load_svmlight_file
+def _targets(labels: list[tuple[float, ...]], several: bool) -> Any:
+    """Return one label for each row or, if some row has another number, a data frame of 0 and 1."""
     from sklearn.preprocessing import MultiLabelBinarizer
 
-    X, labels = load_svmlight_file(io.BytesIO(content), multilabel=True, zero_based=True)
-    if labels and not several and all(len(own) == 1 for own in labels):
-        return X, np.concatenate(labels)
+    if not several and all(len(own) == 1 for own in labels):
+        return np.concatenate(labels)
     binarizer = MultiLabelBinarizer().fit(labels)
     names = [f"{label:.15g}" for label in binarizer.classes_]
-    return X, pd.DataFrame(binarizer.transform(labels), columns=names)
+    return pd.DataFrame(binarizer.transform(labels), columns=names)
 
 
 def _with_counts(name: str, X: Any, targets: pd.DataFrame, counts: list[int]) -> Any:

@@ -29,8 +29,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> OwnDataError:
 class UserTable:
     """Rows as the user gives them: features are a DataFrame or csr_array, ``name`` is for messages.
 
-    Of a svmlight file, ``first_column`` is the number of its first column, 0 or 1, and ``lines_before``
-    counts the lines before its rows.
+    Of a svmlight file, ``first_column`` is the number of its first column, 0 or 1.
     """
 
     name: str
@@ -38,7 +37,6 @@ class UserTable:
     targets: pd.DataFrame
     groups: pd.Series | None = None
     first_column: int = 0
-    lines_before: int = 0
 
     def __len__(self) -> int:
         return len(self.targets)

@@ -102,15 +102,8 @@ def how_to_use(workspace: Workspace, problem: Problem, *, header: bool = True, f
         imports += f'\nfile = numpy.load("{new}")'
         rows = 'csr_array((file["X_data"], file["X_indices"], file["X_indptr"]), shape=file["X_shape"])'
     elif problem.sparse:
-        imports = "from sklearn.datasets import load_svmlight_file\nfrom eigenbench import load_model"
-        base = f"n_features={problem.n_features}, zero_based={not problem.first_column}"
-        base += ", multilabel=True" if problem.kind == "multilabel" else ""
-        opened = f'"{new}"'
-        if problem.lines_before:  # the line that counts rows, columns and labels
-            imports += "\nfrom pathlib import Path\nfrom eigenbench.own_data.delimited_text import open_bytes"
-            imports += f'\nfile = open_bytes(Path("{new}"))\nfile.readline()'
-            opened = "file"
-        rows = f"load_svmlight_file({opened}, {base})[0]"
+        imports = "from eigenbench import load_model\nfrom eigenbench.own_data.svmlight_rows import read_rows"
+        rows = f'read_rows("{new}", n_features={problem.n_features}, first_column={problem.first_column})'
     elif npz and problem.encoder is not None:
         imports = "import numpy\nfrom eigenbench import load_model"
         rows = f'numpy.load("{new}")["X"].reshape(-1, {problem.encoder.n_features_in_})'

@@ -19,8 +19,10 @@ from eigenbench.tracking.importer import import_records
 def main(arguments: Sequence[str] | None = None) -> int:
     """Import the records and return the exit code: 1 if any is not in the store now."""
     parser = argparse.ArgumentParser(prog="python -m eigenbench.tracking", description=__doc__)
-    parser.add_argument("records", nargs="*", type=Path, metavar="RECORD", help="record files")
-    parser.add_argument("--suite", type=Path, help="suite file, whose records are imported")
+    parser.add_argument(
+        "records", nargs="*", type=Path, metavar="RECORD", help="records; default: those of the suite"
+    )
+    parser.add_argument("--suite", type=Path, help="suite file: headline metrics, published numbers")
     parser.add_argument("--experiment", help="only this experiment of the suite")
     parser.add_argument("--results-dir", type=Path, default=Path("results"))
     parser.add_argument("--reports-dir", type=Path, default=Path("reports"))
@@ -32,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         plan = load_plan(options.suite) if options.suite else None
         runs = [run for run in plan.runs if options.experiment in (None, run.experiment)] if plan else []
         summary = import_records(
-            [*options.records, *(options.results_dir / run.record for run in runs)],
+            options.records or [options.results_dir / run.record for run in runs],
             results_dir=options.results_dir,
             reports_dir=options.reports_dir,
             tracking_uri=options.tracking_uri,
