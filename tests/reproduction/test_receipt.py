@@ -108,7 +108,7 @@ def test_every_shipped_reference_can_be_read():
     [
         ("suite,dataset\nsmall,digits\n", r"results\.csv: no column method"),
         (
-            "suite,dataset,method,classifier,seed,metric,value,status,run_key\nsmall,digits\n",
+            "suite,dataset,method,classifier,seed,metric,value,status,fit_seconds,train_seconds,run_key\nsmall,digits\n",
             r"results\.csv, line 2: a value is missing",
         ),
     ],
@@ -120,10 +120,11 @@ def test_a_reference_file_that_is_not_one_is_named(tmp_path, table, message):
 
 
 def test_a_reference_may_have_a_mark_of_its_encoding_and_bytes_are_one_clear_error(tmp_path):
-    row = "small,digits,gem,SVC,0,test_error,0.5,ok,abc"
-    names = "suite,dataset,method,classifier,seed,metric,value,status,run_key"
+    row = "small,digits,gem,SVC,0,test_error,0.5,ok,,1.5,abc"
+    names = "suite,dataset,method,classifier,seed,metric,value,status,fit_seconds,train_seconds,run_key"
     (tmp_path / "results.csv").write_text(f"{names}\n{row}\n", encoding="utf-8-sig")
-    assert load_reference("small", tmp_path).runs[0].metrics == {"test_error": 0.5}
+    (run,) = load_reference("small", tmp_path).runs
+    assert (run.metrics, run.seconds) == ({"test_error": 0.5}, {"train_seconds": 1.5})
     (tmp_path / "results.csv").write_bytes(bytes(range(256)))
     with pytest.raises(ReproductionError, match="no column suite"):
         load_reference("small", tmp_path)
