@@ -44,6 +44,8 @@ def test_the_variance_of_a_mean_counts_shared_test_rows(overlap, factor):
         ("balanced_risk", (0, 1)),
         ("nn_error_ratio", (0, 1.75)),
         ("unexplained_variance", (0, 1.75)),
+        ("expected_kernel_mse_at_4096", (0, 1.75)),
+        ("test_error_at_1000", (0, 1)),
     ],
 )
 def test_ends_are_values_that_the_metric_can_have(metric, ends):

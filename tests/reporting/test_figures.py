@@ -6,6 +6,7 @@ from string import ascii_lowercase
 from xml.etree import ElementTree
 
 import numpy as np
+import pytest
 from matplotlib.figure import Figure
 from record_files import plan_of
 from reference_verdicts import shipped_plans
@@ -121,6 +122,24 @@ def test_a_forest_holds_intervals_and_published_numbers(suite, few):
     assert set(published.values()) <= set(drawn)
     assert left <= drawn.min()
     assert drawn.max() <= right < 3 * board["mean"].max()
+
+
+@pytest.mark.filterwarnings("error:constrained_layout not applied")
+def test_an_interval_down_to_zero_ends_within_a_logarithmic_axis(suite, few, records):
+    board, groups = leaderboard(plan_of(suite), "mnist", few), of_mnist(suite, few)
+    board.loc[0, ["mean", "ci_low"]] = board["mean"].max() / 100, 0.0
+    errors = {"a": [0.8, 0.9, 0.85], "b": [0.0, 0.02, 0.001]}
+    (of_a, *_), (of_b, *_) = (one.records for one in groups_of(errors, records, [1.0, 2.0]))
+    seeds = [
+        RunGroup(name, "any", tuple(one.model_copy(update={"metrics": {"test_error": e}}) for e in values), 3)
+        for (name, values), one in zip(errors.items(), [of_a, of_b], strict=True)
+    ]
+    cost = error_against(seeds, "test_error", lambda record: record.fit_seconds, "time (s)")
+    for drawing in (forest_plot(board, {}, groups), cost):
+        figure = Figure(layout="constrained")
+        drawing.draw(axes := figure.subplots())
+        figure.draw_without_rendering()
+        assert "log" in (axes.get_xscale(), axes.get_yscale())
 
 
 def test_one_method_is_no_forest(suite, few):

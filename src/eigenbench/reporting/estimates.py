@@ -11,6 +11,7 @@ from scipy.stats import t as student_t
 
 from eigenbench.bench.suites.parts import MULTICLASS_METRICS, MULTILABEL_METRICS
 from eigenbench.comparison.mean_intervals import wilson
+from eigenbench.reporting.formatting import split_size
 
 LEVEL = 0.95
 OVER_SEEDS = "Student t over seeds"
@@ -31,6 +32,8 @@ _FROM_ZERO = {
     "mae",
     "nn_error_ratio",
     "unexplained_variance",
+    "kernel_mse",
+    "expected_kernel_mse",
     *(name for name in MULTILABEL_METRICS if name.startswith("ps_")),
 }
 _SHARES = {
@@ -112,7 +115,7 @@ def prediction_interval(
 
 def within_range(metric: str, low: float, high: float, n_test: int | None) -> tuple[float, float]:
     """Cut the ends of an interval to the values that a metric of classes or labels can have."""
-    name = metric.removeprefix("test_")
+    name = split_size(metric)[0].removeprefix("test_")
     if name == "errors":
         return max(low, 0.0), min(high, n_test or math.inf)
     if name in _FROM_ZERO:

@@ -35,6 +35,8 @@ from eigenbench.reporting.suite_ranks import SuiteRanks
 
 _WIDTH, _FOREST_WIDTH, _LINE = 5.5, 7.0, 0.25
 _ENDS = ("ci_low", "ci_high")
+#: On a logarithmic axis, intervals end at the latest so many times below the smallest mean.
+_BELOW = 3
 #: Ratios from this on have the strongest shade.
 LARGEST_RATIO = 3.0
 
@@ -69,17 +71,18 @@ def error_against(
         if front:
             line = ([point.x for point in best], [point.y for point in best])
             axes.plot(*line, color=INK, linewidth=1, alpha=0.5, drawstyle="steps-post")
+        log_if_wide(axes, "x", [point.x for point in points], least=4)
+        means = [point.y for point in points]
+        lowest = min(means) / _BELOW if log_if_wide(axes, "y", means, least=8) else -math.inf
         for point in points:
             gid = hover_id(point.group.filter_name, point.text)
-            places = (3 * [point.x], [point.low, point.y, point.high])
+            places = (3 * [point.x], [max(point.low, lowest), point.y, point.high])
             style: MarkerStyle = {"marker": markers[point.group.classifier], "markersize": 5.5}
             style["color"] = GREY if crowded else COLOURS[point.group.colour]
             axes.plot(*places, linewidth=1.0, markevery=[1], clip_on=False, gid=gid, **style)
         for point in best if crowded else ():
             axes.plot(point.x, point.y, "o", color=INK, markersize=6)
             _name_point(axes, point.x, point.y, point.group.title)
-        log_if_wide(axes, "x", [point.x for point in points], least=4)
-        log_if_wide(axes, "y", [point.y for point in points], least=8)
         axes.set_xlabel(x_label)
         axes.set_ylabel(metric_style(metric).heading)
         draw_names(axes, above, "outside upper center")
@@ -171,7 +174,7 @@ def forest_plot(
     def draw(axes: Axes) -> None:
         is_log = log_if_wide(axes, "x", means, least=8)
         others = [style.scale * number for number in published_here if number is not None]
-        limits = (-np.inf, np.inf) if is_log else _forest_limits(means, ends, others)
+        limits = (min(means) / _BELOW, np.inf) if is_log else _forest_limits(means, ends, others)
         titled = zip(lines, line_titles(ranked), colours, strict=True)
         _draw_bars(axes, [_bar(*line, title, colour, limits) for line, title, colour in titled])
         tied = np.flatnonzero(ranked["tied"].fillna(False)).tolist()
