@@ -19,9 +19,7 @@ from eigenbench.tracking.importer import import_records
 def main(arguments: Sequence[str] | None = None) -> int:
     """Import the records and return the exit code: 1 if any is not in the store now."""
     parser = argparse.ArgumentParser(prog="python -m eigenbench.tracking", description=__doc__)
-    parser.add_argument(
-        "records", nargs="*", type=Path, metavar="RECORD", help="records; default: those of the suite"
-    )
+    parser.add_argument("records", nargs="*", type=Path, metavar="RECORD", help="default: all of the suite")
     parser.add_argument("--suite", type=Path, help="suite file: headline metrics, published numbers")
     parser.add_argument("--experiment", help="only this experiment of the suite")
     parser.add_argument("--results-dir", type=Path, default=Path("results"))
