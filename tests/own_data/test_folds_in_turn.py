@@ -144,16 +144,16 @@ def test_records_of_other_data_or_settings_and_damaged_ones_are_not_done(done, t
     assert not watch.done()
 
 
-def test_import_stays_in_the_folder_whether_or_not_all_runs_have_a_record(done, tmp_path, monkeypatch):
+@pytest.mark.parametrize("n_missing", [0, 1])
+def test_import_stays_in_the_folder_and_keeps_the_headline(done, tmp_path, monkeypatch, n_missing):
     source, watch = done
     workspace = Workspace(shutil.copytree(source.folder, tmp_path / "out"))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'elsewhere.db'}")
     suite = read_yaml(workspace.suite)
     suite["experiments"]["methods"]["headline"] = "test_balanced_error"
     workspace.suite.write_text(write_yaml(suite))
-    with report_beside(workspace):
-        pass
-    (workspace.results / watch.runs[0].record).unlink()
+    for run in watch.runs[:n_missing]:
+        (workspace.results / run.record).unlink()
     with report_beside(workspace):
         pass
     client = MlflowClient(f"sqlite:///{workspace.folder / 'mlflow.db'}")

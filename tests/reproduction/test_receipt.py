@@ -27,7 +27,7 @@ def receipt(suite, records, reference_dir, tmp_path) -> Receipt:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"schema_version": 2}, "schema_version: "),
+        ({"schema_version": 1}, "schema_version: "),
         ({"schema_name": "other"}, "schema_name: "),
         ({"reference": "x"}, "reference: "),
         ({"extra": 1}, "extra: "),
@@ -72,6 +72,12 @@ def test_machines_count_once_and_only_where_every_run_was_reproduced(receipt, re
     assert count() == 0
 
 
+def test_a_file_has_one_entry_for_the_seeds_of_a_method(suite, records, receipt, tmp_path):
+    assert [(run.method, run.seeds) for run in receipt.runs] == [("pca", [0, 1, 2]), ("gem", [0])]
+    assert receipt.counts()["identical"] == 4
+    assert receipt.environments[0].gemm_gflops is None
+
+
 def test_receipts_beside_a_reference_are_read_and_bad_ones_said(receipt, reference_dir):
     path = write_receipt(receipt, reference_dir / RECEIPTS)
     assert path.name == f"small-{receipt.machine}.json"
@@ -85,7 +91,7 @@ def test_receipts_beside_a_reference_are_read_and_bad_ones_said(receipt, referen
 def test_the_documented_schema_is_the_schema():
     text = (default_reference_folder() / RECEIPTS / "README.md").read_text()
     schema = Receipt.model_json_schema()
-    models = [schema, schema["$defs"]["ComparedRun"], schema["$defs"]["ComparedValue"]]
+    models = [schema, schema["$defs"]["ComparedRuns"], schema["$defs"]["ComparedValue"]]
     for name in {name for model in models for name in model["properties"]}:
         assert f"`{name}`" in text, name
 

@@ -5,24 +5,22 @@ from pathlib import Path
 
 from rich.console import Console
 
-from eigenbench.reproduction.receipt import ComparedRun, ComparedValue, Receipt
+from eigenbench.reproduction.receipt import ComparedRuns, ComparedValue, Receipt
 from eigenbench.reproduction.receipt_text import print_receipt
 
 
 def run(
     seed: int, verdict: str, why: str = "", causes: tuple[str, ...] = (), **values: ComparedValue
-) -> ComparedRun:
+) -> ComparedRuns:
     names = {"experiment": "digits", "dataset": "digits", "method": "gem", "classifier": "LinearSVC"}
-    return ComparedRun(
-        **names, seed=seed, run_key="0" * 16, verdict=verdict, why=why, values=values, causes=list(causes)
-    )
+    return ComparedRuns(**names, seeds=[seed], verdict=verdict, why=why, values=values, causes=list(causes))
 
 
 def value(reference: float, here: float, verdict: str, noise: float, noise_of: str) -> ComparedValue:
     return ComparedValue(reference=reference, here=here, verdict=verdict, noise=noise, noise_of=noise_of)
 
 
-def printed(*runs: ComparedRun) -> list[str]:
+def printed(*runs: ComparedRuns) -> list[str]:
     receipt = Receipt(
         suite="small", reference="0" * 64, eigenbench="0.1", made="now", environments=[], runs=list(runs)
     )
@@ -32,12 +30,9 @@ def printed(*runs: ComparedRun) -> list[str]:
 
 
 def test_runs_within_noise_are_counted_and_the_furthest_is_named():
-    rounded = [
-        run(seed, "within noise", test_log_loss=value(0.5, 0.5 + 1e-8, "within noise", 5e-7, "rounding"))
-        for seed in range(50)
-    ]
+    rounded = run(0, "within noise").model_copy(update={"seeds": list(range(50)), "n_rounded": 1})
     moved = run(50, "within noise", test_error=value(0.10, 0.12, "within noise", 0.08, "seeds"))
-    lines = printed(*rounded, moved)
+    lines = printed(rounded, moved)
     assert lines[0].startswith("within noise 51 runs: 50 differ by rounding alone, ")
     assert lines[1].endswith(
         "digits/gem/LinearSVC/seed-50: test_error 0.12, 0.1 in the reference, 25% of the noise of seeds"
@@ -48,11 +43,10 @@ def test_runs_within_noise_are_counted_and_the_furthest_is_named():
 def test_metrics_of_unknown_noise_are_named():
     unknown = ComparedValue(reference=3.0, here=3.1, verdict="noise unknown")
     moved = value(0.10, 0.12, "within noise", 0.08, "seeds")
-    rounded = value(0.5, 0.5 + 1e-8, "within noise", 5e-7, "rounding")
     why = "noise not known: bound"
     lines = printed(
         run(0, "within noise", why, bound=unknown, test_error=moved),
-        run(1, "different", why, bound=unknown, test_log_loss=rounded),
+        run(1, "different", why, bound=unknown),
     )
     assert lines[:2] == [
         f"different    digits/gem/LinearSVC/seed-1: {why}",

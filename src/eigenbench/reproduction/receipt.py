@@ -20,8 +20,8 @@ from eigenbench.reproduction.reference import ReproductionError, default_referen
 RECEIPTS = "receipts"
 
 #: Verdicts on one metric, sources of its noise, and verdicts on a run.
-ValueVerdict = Literal["identical", "within noise", "different", "noise unknown", "time or memory"]
-NoiseSource = Literal["seeds", "rows", "rounding"]
+ValueVerdict = Literal["within noise", "different", "noise unknown"]
+NoiseSource = Literal["seeds", "rows"]
 RunVerdict = Literal["identical", "within noise", "different", "not compared", "not run", "missing"]
 
 #: Verdicts of a run that was reproduced.
@@ -29,7 +29,7 @@ REPRODUCED: Final = ("identical", "within noise")
 
 
 class ComparedValue(StrictModel):
-    """One metric that is not identical; ``here`` is None where the run lacks it.
+    """One metric that differs by more than rounding; ``here`` is None where the run lacks it.
 
     ``noise`` is the largest difference that noise explains, in the unit of the values.
     """
@@ -48,49 +48,51 @@ class ComparedValue(StrictModel):
         return abs(self.here - self.reference) / self.noise
 
 
-class ComparedRun(StrictModel):
-    """One run that the suite asks for; README.md in the folder of receipts describes the verdicts.
+class ComparedRuns(StrictModel):
+    """Runs of one method and classifier that differ only in their seed and have the same outcome.
 
-    ``environment`` is an index among the receipt's environments, ``n_identical`` the number of identical
-    metrics, ``values`` has the others, and ``causes`` what differs from the place of the reference, as far
-    as known.
+    README.md in the folder of receipts describes the verdicts. ``environment`` is an index among the
+    receipt's environments, ``n_identical`` and ``n_rounded`` count the metrics that are identical and those
+    that differ by rounding, ``values`` has the others, and ``causes`` what differs from the place of the
+    reference, as far as known. Metrics of time and memory are not compared.
     """
 
     experiment: str
     dataset: str
     method: str
     classifier: str
-    seed: int
-    run_key: str
+    seeds: list[int]
     verdict: RunVerdict
     why: str = ""
     dataset_sha256: str | None = None
     environment: int | None = None
     n_identical: int = 0
+    n_rounded: int = 0
     values: dict[str, ComparedValue] = {}
     causes: list[str] = []
 
     @property
-    def name(self) -> str:
-        """The run in one line."""
-        return f"{self.experiment}/{self.method}/{self.classifier}/seed-{self.seed}"
+    def names(self) -> list[str]:
+        """Each run in one line."""
+        return [f"{self.experiment}/{self.method}/{self.classifier}/seed-{seed}" for seed in self.seeds]
 
 
 class Receipt(StrictModel):
     """Comparison of the runs of one suite, in its order, with the reference.
 
     ``reference`` is `eigenbench.reproduction.reference.Reference.digest`, ``eigenbench`` the version that
-    compared, ``made`` the time in UTC, and ``environments`` are those of the runs.
+    compared, ``made`` the time in UTC, and ``environments`` are those of the runs, without the measured rate
+    of the machine.
     """
 
     schema_name: Literal["eigenbench receipt"] = "eigenbench receipt"
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     suite: str
     reference: str = Field(pattern=r"^[0-9a-f]{64}$")
     eigenbench: str
     made: str
     environments: list[Environment]
-    runs: list[ComparedRun]
+    runs: list[ComparedRuns]
 
     @property
     def machine(self) -> str:
@@ -100,7 +102,7 @@ class Receipt(StrictModel):
 
     def counts(self) -> dict[str, int]:
         """Count runs by verdict."""
-        verdicts = [run.verdict for run in self.runs]
+        verdicts = [run.verdict for run in self.runs for _ in run.seeds]
         return {verdict: verdicts.count(verdict) for verdict in get_args(RunVerdict)}
 
     @property

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from eigenbench.reproduction.receipt import ComparedRun, ComparedValue, Receipt
+from eigenbench.reproduction.receipt import ComparedRuns, ComparedValue, Receipt
 
 _COLOURS = {
     "within noise": "green",
@@ -37,52 +37,52 @@ def print_receipt(receipt: Receipt, path: Path, console: Console | None = None) 
     console.print(f"Receipt: {path}", soft_wrap=True, highlight=False)
 
 
-def _different(runs: Sequence[ComparedRun]) -> Iterator[tuple[str, str]]:
+def _different(runs: Sequence[ComparedRuns]) -> Iterator[tuple[str, str]]:
     """Yield a line for each run that is different, with the metric that moved most in units of its noise."""
-    found = [run for run in runs if run.verdict == "different"]
-    for run in found[:_MOST_LINES]:
+    found = [(name, run) for run in runs if run.verdict == "different" for name in run.names]
+    for name, run in found[:_MOST_LINES]:
         moved = _furthest(run)
         detail = run.why
         if moved and moved[1].verdict == "different":
             detail = f"{_values(*moved)}, ± {moved[1].noise:.2g} by {moved[1].noise_of}"
-        yield "different", f"{run.name}: {detail}"
+        yield "different", f"{name}: {detail}"
     if len(found) > _MOST_LINES:
         yield "different", f"and {len(found) - _MOST_LINES} more: see the receipt"
 
 
-def _within_noise(runs: Sequence[ComparedRun]) -> Iterator[tuple[str, str]]:
+def _within_noise(runs: Sequence[ComparedRuns]) -> Iterator[tuple[str, str]]:
     """Count the runs within noise that differ by rounding alone, and name the one nearest to its limit."""
-    moved = [(run, *found) for run in runs if run.verdict == "within noise" and (found := _furthest(run))]
-    if not moved:
+    within = [run for run in runs if run.verdict == "within noise"]
+    if not within:
         return
-    rounded = sum(
-        all(value.noise_of in ("rounding", None) for value in run.values.values()) for run, *_ in moved
-    )
+    n_runs = sum(len(run.seeds) for run in within)
+    n_rounded = sum(len(run.seeds) for run in within if not run.values)
     noise = "the others within the 95 % noise of seeds or test rows"
-    runs_moved = "1 run" if len(moved) == 1 else f"{len(moved)} runs"
-    yield "within noise", f"{runs_moved}: {rounded} differ by rounding alone, {noise}"
-    run, metric, value = max(moved, key=lambda item: (item[2].noise_of != "rounding", item[2].in_noise))
-    if value.noise_of != "rounding":
+    runs_moved = "1 run" if n_runs == 1 else f"{n_runs} runs"
+    yield "within noise", f"{runs_moved}: {n_rounded} differ by rounding alone, {noise}"
+    moved = [(run.names[0], *found) for run in within if (found := _furthest(run))]
+    if moved:
+        name, metric, value = max(moved, key=lambda item: item[2].in_noise)
         limit = f"{value.in_noise:.0%} of the noise of {value.noise_of}"
-        yield "within noise", f"largest difference: {run.name}: {_values(metric, value)}, {limit}"
+        yield "within noise", f"largest difference: {name}: {_values(metric, value)}, {limit}"
 
 
-def _without(runs: Sequence[ComparedRun]) -> Iterator[tuple[str, str]]:
+def _without(runs: Sequence[ComparedRuns]) -> Iterator[tuple[str, str]]:
     """Yield a line for each reason why runs, or metrics of runs within noise, were not compared."""
     for verdict in ("missing", "not run", "not compared", "within noise"):
         by_reason: dict[str, list[str]] = {}
         for run in runs:
             if run.verdict == verdict and run.why:
-                by_reason.setdefault(run.why, []).append(run.name)
+                by_reason.setdefault(run.why, []).extend(run.names)
         for why, names in by_reason.items():
             more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
             yield verdict, f"{', '.join(names[:_MOST_NAMES])}{more}: {why}"
 
 
-def _furthest(run: ComparedRun) -> tuple[str, ComparedValue] | None:
-    """Return the metric that moved most in units of its noise, one beyond rounding before others."""
+def _furthest(run: ComparedRuns) -> tuple[str, ComparedValue] | None:
+    """Return the metric that moved most in units of its noise."""
     judged = [(metric, value) for metric, value in run.values.items() if value.noise is not None]
-    return max(judged, key=lambda item: (item[1].noise_of != "rounding", item[1].in_noise), default=None)
+    return max(judged, key=lambda item: item[1].in_noise, default=None)
 
 
 def _values(metric: str, value: ComparedValue) -> str:
@@ -94,13 +94,13 @@ def _values(metric: str, value: ComparedValue) -> str:
     )
 
 
-def _causes(runs: Sequence[ComparedRun]) -> list[str]:
+def _causes(runs: Sequence[ComparedRuns]) -> list[str]:
     """Return each cause with the number of runs that have it, most frequent first."""
     runs_of: dict[str, dict[str, int]] = {}
     for run in runs:
         for cause in run.causes:
             texts = runs_of.setdefault(cause.partition(":")[0], {})
-            texts[cause] = texts.get(cause, 0) + 1
+            texts[cause] = texts.get(cause, 0) + len(run.seeds)
     lines: list[tuple[int, str]] = []
     for kind, texts in runs_of.items():
         if len(texts) > _MOST_TEXTS:

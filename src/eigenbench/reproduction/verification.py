@@ -22,12 +22,11 @@ from eigenbench.bench.records.record import Environment, Record
 from eigenbench.bench.records.runs import Run
 from eigenbench.bench.records.sealed_json import DamagedFileError
 from eigenbench.reproduction.receipt import (
-    ComparedRun,
+    ComparedRuns,
     ComparedValue,
     NoiseSource,
     Receipt,
     RunVerdict,
-    ValueVerdict,
 )
 from eigenbench.reproduction.reference import Reference, ReferenceRun, ReproductionError
 
@@ -63,21 +62,23 @@ def compare_with_reference(
     environments: list[Environment] = []
     runs = []
     for run, there in zip(plan.runs, found, strict=True):
+        method = (run.experiment, run.method, run.classifier)
         record = _record_of(run, results_dir)
         if isinstance(record, str):
             runs.append(_compared(run, "missing", record))
             continue
-        if record.environment is not None and record.environment not in environments:
-            environments.append(record.environment)
+        environment = _without_rate(record.environment)
+        if environment is not None and environment not in environments:
+            environments.append(environment)
         noise = partial(
             noise_of,
-            seeds=seeds.get((run.experiment, run.method, run.classifier), []),
+            seeds=seeds.get(method, []),
             record=record,
             held_out=plan.suite.experiments[run.experiment].validation.fraction,
             predictions=(results_dir / run.record).with_name("predictions.npz"),
         )
-        compared = _compare_run(run, record, there, origins.get(_name(record), []), noise)
-        index = environments.index(record.environment) if record.environment else None
+        compared = _compare_run(run, record, there, origins.get((*method, run.seed), []), noise)
+        index = environments.index(environment) if environment else None
         sha256 = record.dataset_info.sha256 if record.dataset_info else None
         runs.append(compared.model_copy(update={"environment": index, "dataset_sha256": sha256}))
     if not environments:
@@ -91,8 +92,23 @@ def compare_with_reference(
         eigenbench=version("eigenbench"),
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         environments=environments,
-        runs=runs,
+        runs=_by_outcome(runs),
     )
+
+
+def _without_rate(environment: Environment | None) -> Environment | None:
+    """Leave out the measured rate of the machine, which differs from job to job."""
+    return environment and environment.model_copy(update={"gemm_gflops": None})
+
+
+def _by_outcome(runs: Iterable[ComparedRuns]) -> list[ComparedRuns]:
+    """Join the runs that differ only in their seed."""
+    found: dict[str, ComparedRuns] = {}
+    for run in runs:
+        joined = found.setdefault(run.model_dump_json(exclude={"seeds"}), run)
+        if joined is not run:
+            joined.seeds.extend(run.seeds)
+    return list(found.values())
 
 
 def _record_of(run: Run, results_dir: Path) -> Record | str:
@@ -114,10 +130,10 @@ def _probability(path: Path) -> NDArray[Any] | None:
         return None
 
 
-def _compared(run: Run, verdict: RunVerdict, why: str = "", **fields: Any) -> ComparedRun:
-    names = ("experiment", "dataset", "method", "classifier", "seed")
+def _compared(run: Run, verdict: RunVerdict, why: str = "", **fields: Any) -> ComparedRuns:
+    names = ("experiment", "dataset", "method", "classifier")
     shared = {name: getattr(run, name) for name in names}
-    return ComparedRun(**shared, run_key=run.key, verdict=verdict, why=why, **fields)
+    return ComparedRuns(**shared, seeds=[run.seed], verdict=verdict, why=why, **fields)
 
 
 def _compare_run(
@@ -126,25 +142,32 @@ def _compare_run(
     there: ReferenceRun | None,
     origins: list[_Origin],
     noise: Callable[..., Noise | None],
-) -> ComparedRun:
+) -> ComparedRuns:
     if there is None:
         return _compared(run, "not compared", "the reference has no such run")
     if record.status != "ok" or there.status != "ok":
-        here, other = (status.replace("_", " ") for status in (record.status, there.status))
-        if here == other:
-            return _compared(run, "not compared", f"{here} in both")
+        status, other = (one.replace("_", " ") for one in (record.status, there.status))
+        if status == other:
+            return _compared(run, "not compared", f"{status} in both")
         if record.status == "not_run":
             return _compared(run, "not run", _why_not_run(record))
         causes = _causes(record, there, origins)
-        return _compared(run, "different", f"{here} here, {other} in the reference", causes=causes)
-    values = {
-        metric: _compare_value(metric, there.metrics[metric], record.metrics.get(metric), noise)
-        for metric in sorted(there.metrics)
-    }
-    verdict, why = _run_verdict(values)
-    moved = {metric: value for metric, value in values.items() if value.verdict != "identical"}
+        return _compared(run, "different", f"{status} here, {other} in the reference", causes=causes)
+    n_identical, n_rounded, values = 0, 0, {}
+    for metric, reference in sorted(there.metrics.items()):
+        if is_time_or_memory(metric):
+            continue
+        here = record.metrics.get(metric)
+        if here == reference:
+            n_identical += 1
+        elif here is not None and abs(here - reference) <= ROUNDING * abs(reference):
+            n_rounded += 1
+        else:
+            values[metric] = _compare_value(metric, reference, here, noise)
+    verdict, why = _run_verdict(n_identical, n_rounded, values)
     causes = [] if verdict in ("identical", "not compared") else _causes(record, there, origins)
-    return _compared(run, verdict, why, n_identical=len(values) - len(moved), values=moved, causes=causes)
+    counts = {"n_identical": n_identical, "n_rounded": n_rounded}
+    return _compared(run, verdict, why, **counts, values=values, causes=causes)
 
 
 def _why_not_run(record: Record) -> str:
@@ -158,57 +181,51 @@ def _compare_value(
     metric: str, reference: float, here: float | None, noise: Callable[..., Noise | None]
 ) -> ComparedValue:
     compared = partial(ComparedValue, reference=reference, here=here)
-    if is_time_or_memory(metric):
-        return compared(verdict="time or memory")
     if here is None:
         return compared(verdict="different")
-    if reference == here:
-        return compared(verdict="identical")
-    gap, rounding = abs(here - reference), ROUNDING * abs(reference)
-    if gap <= rounding:
-        return compared(verdict="within noise", noise=rounding, noise_of="rounding")
     found = noise(metric, reference, here)
     if found is None:
         return compared(verdict="noise unknown")
     half_width, source = found
-    verdict: ValueVerdict = "within noise" if gap <= half_width else "different"
-    return compared(verdict=verdict, noise=half_width, noise_of=source)
+    is_noise = abs(here - reference) <= half_width
+    return compared(verdict="within noise" if is_noise else "different", noise=half_width, noise_of=source)
 
 
-def _run_verdict(values: dict[str, ComparedValue]) -> tuple[RunVerdict, str]:
+def _run_verdict(
+    n_identical: int, n_rounded: int, values: dict[str, ComparedValue]
+) -> tuple[RunVerdict, str]:
+    """Return the verdict on a run and its reason; ``values`` differ by more than rounding."""
+    if not values:
+        if n_rounded or n_identical:
+            return "within noise" if n_rounded else "identical", ""
+        return "not compared", "measures only time and memory"
     by_verdict: dict[str, list[str]] = {}
     for metric, value in values.items():
         by_verdict.setdefault(value.verdict, []).append(metric)
-    by_verdict.pop("time or memory", None)
-    if not by_verdict:
-        return "not compared", "measures only time and memory"
     if different := by_verdict.get("different"):
         return "different", f"beyond noise: {', '.join(different)}"
-    unknown = by_verdict.get("noise unknown", [])
-    if unknown:
-        is_known = any(value.noise_of in ("seeds", "rows") for value in values.values())
+    if unknown := by_verdict.get("noise unknown"):
+        is_known = "within noise" in by_verdict
         return "within noise" if is_known else "different", f"noise not known: {', '.join(unknown)}"
-    return "within noise" if "within noise" in by_verdict else "identical", ""
+    return "within noise", ""
 
 
 #: Environment and data of a run with exactly the values of the reference.
 _Origin = tuple[Environment, str | None]
+#: Experiment, method, classifier and seed.
+_SeedOfMethod = tuple[str, str, str, int]
 
 
-def _known_origins(receipts: Iterable[Receipt], reference: str) -> dict[tuple[str, ...], list[_Origin]]:
+def _known_origins(receipts: Iterable[Receipt], reference: str) -> dict[_SeedOfMethod, list[_Origin]]:
     """Collect from receipts where each run gave identical values: results hold no environment themselves."""
-    found: dict[tuple[str, ...], list[_Origin]] = {}
+    found: dict[_SeedOfMethod, list[_Origin]] = {}
     for receipt in receipts:
         for run in receipt.runs if receipt.reference == reference else ():
             if run.verdict == "identical" and run.environment is not None:
                 origin = (receipt.environments[run.environment], run.dataset_sha256)
-                found.setdefault(_name(run), []).append(origin)
+                for seed in run.seeds:
+                    found.setdefault((run.experiment, run.method, run.classifier, seed), []).append(origin)
     return found
-
-
-def _name(run: ComparedRun | Record) -> tuple[str, ...]:
-    """Return what names a run within its suite."""
-    return run.experiment, run.method, run.classifier, str(run.seed)
 
 
 def _causes(record: Record, reference: ReferenceRun, origins: Iterable[_Origin]) -> list[str]:
