@@ -149,4 +149,6 @@ def _ranked(plan: SuitePlan) -> pd.DataFrame:
 
 def _of_suite(path: Path, suite: Suite) -> pd.DataFrame:
     board = pd.read_csv(path, dtype={"classifier": str})
-    return board[(board["suite"] == suite.name) & board["rank"].notna()]
+    board = board[(board["suite"] == suite.name) & board["rank"].notna()]
+    headlines = {name: spec.headline for name, spec in suite.experiments.items()}
+    return board[board["metric"] == board["experiment"].map(headlines)]

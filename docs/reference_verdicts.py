@@ -137,7 +137,7 @@ def shipped_plans() -> Iterator[SuitePlan]:
 def verdicts_page(rows: Sequence[PublishedComparison], machines: MachineCounts) -> str:
     """Write the page of verdicts in Markdown: counts, then the tables of each paper."""
     counts = verdict_counts(rows)
-    verdicts = ", ".join(f"{number} {name}" for name, number in counts.items())
+    verdicts = ", ".join(f"{number} {name}" for name, number in counts.items() if name != "not run")
     measured = sum(counts.values()) - counts["not run"]
     judged = {row.identity: row.outcome for row in rows if row.outcome}
     again = [row for row in rows if row.repeats]
@@ -145,14 +145,15 @@ def verdicts_page(rows: Sequence[PublishedComparison], machines: MachineCounts) 
     parts = [
         "# Every published number\n",
         "<!-- Written by python docs/reference_verdicts.py; do not edit. -->\n",
-        f"The suites quote {sum(counts.values())} published numbers and measure {measured} of them:\n"
-        f"{verdicts}. A number that several methods or suites measure counts once, with the verdict of the\n"
-        f"first. {differing} of the {len(again)} other measurements would have another verdict.\n\n"
+        f"The suites quote {sum(counts.values())} published numbers.\n"
+        f"{measured} are measured: {verdicts}. {counts['not run']} are not run.\n"
+        "A number that several methods or suites measure counts once, with the verdict of the first.\n"
+        f"{differing} of the {len(again)} other measurements would have another verdict.\n\n"
         "*Measured* values are the reference results (`reports/reference`) with the current settings of the\n"
         "suites. Their 95 % intervals are over seeds or, with one seed, over test rows.\n"
         "[Verdicts](reproducibility.md#verdicts) states the rules. † marks a number that is not within 5 %\n"
-        "of the mean, but in the prediction interval. *Machines* counts the machine types with the\n"
-        "same results for all runs behind a number, or within noise; the one of the reference counts too.\n"
+        "of the mean, but in the prediction interval. *Machines* is the number of machine types, with\n"
+        "that of the reference, on which all runs behind a number are identical or within noise.\n"
         "The same tables are in `reports/reference/comparison.csv`.\n",
     ]
     for paper, tables in _by_paper(rows).items():

@@ -39,7 +39,7 @@ def test_the_claims_of_the_first_paragraph(errors):
     ratios = ratio_of_errors(mnist["gem"], mnist["random"])
     assert (ratios["high"].dropna() < 1).all()
     assert ratios["ratio"].round(2).tolist()[::4] == [0.76, 0.36]
-    assert rows_needed(mnist["gem"], mnist["random"], 1000).rows == pytest.approx(5700, rel=0.03)
+    assert rows_needed(mnist["gem"], mnist["random"], 1000).rows == pytest.approx(5700, rel=0.02)
     for rival, worse in {
         "lightgbm": [4000],
         "random_forest": [4000],
@@ -48,11 +48,11 @@ def test_the_claims_of_the_first_paragraph(errors):
         high = ratio_of_errors(mnist["gem"], mnist[rival])["high"].loc[4000:]
         assert high.index[high < 1].tolist() == worse, rival
     assert (ratio_of_errors(adult["gem"], adult["random"])["high"].dropna() >= 1).all()
-    for name in ("random", "nystroem"):
-        assert adult[name].mean()[32000] == pytest.approx(0.149, abs=5e-4)
+    for name, error in {"random": 0.149, "nystroem": 0.148}.items():
+        assert adult[name].mean()[32000] == pytest.approx(error, abs=5e-4)
     letter, magic = errors["letter", "rows"], errors["magic", "rows"]
     assert (ratio_of_errors(letter["gem"], letter["random"])["high"].dropna() < 1).all()
-    assert rows_needed(letter["gem"], letter["random"], 4000).rows == pytest.approx(8200, rel=0.03)
+    assert rows_needed(letter["gem"], letter["random"], 4000).rows == pytest.approx(8000, rel=0.02)
     best = winners(letter)["best"]
     assert (best == "svc").tolist() == [False, False, True, True]
     assert (ratio_of_errors(magic["gem"], magic["random"])["high"].dropna() > 1).all()
@@ -69,6 +69,19 @@ def test_the_claims_of_the_first_paragraph(errors):
     means = pd.Series({name: curve.mean()[60000] for name, curve in covtype.items() if 60000 in curve})
     assert means["random_forest"] == pytest.approx(0.0955, abs=1e-4)
     assert means.drop(["random_forest", "lightgbm", "raw"]).min() == pytest.approx(0.2262, abs=1e-4)
+
+
+def test_what_is_said_of_pixels_features_and_classes(errors):
+    mnist, aloi = errors["mnist", "rows"], errors["aloi", "classes"]
+    axes = ("rows", "rows, 14 × 14 pixels", "rows, 7 × 7 pixels")
+    by_pixels = [
+        ratio_of_errors(errors["mnist", axis]["gem"], errors["mnist", axis]["random"]) for axis in axes
+    ]
+    assert [round(found["ratio"][16000], 2) for found in by_pixels] == [0.43, 0.55, 0.75]
+    few = ratio_of_errors(mnist["gem, 300 features"], mnist["random"])
+    assert few.index[few["high"] < 1].tolist() == [4000, 16000]
+    classes = ratio_of_errors(aloi["gem"], aloi["random"])
+    assert ((classes["low"] < 1) & (classes["high"] > 1)).all()
 
 
 def test_what_is_said_of_the_means_over_datasets(errors):
@@ -132,7 +145,8 @@ def test_missing_methods_are_counted(errors):
 def test_no_label_embedding_is_better_than_one_against_all():
     values = {}
     for record, _ in page._records_of(None):
-        values.setdefault(record.classifier, []).append(record.metrics["test_micro_f1"])
+        if record.dataset == "bibtex":
+            values.setdefault(record.classifier, []).append(record.metrics["test_micro_f1"])
     best = max(np.mean(found) for name, found in values.items() if name != "one_against_all")
     assert len(values) == 7
     assert best <= np.mean(values["one_against_all"])

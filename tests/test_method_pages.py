@@ -33,6 +33,11 @@ def test_the_places_of_a_method_are_those_of_the_leaderboards(pages):
     assert lines[lines.method != "umap"].iloc[0].method in place.best
 
 
+def test_a_place_is_among_methods_at_one_size(pages):
+    for suite, name, board, _ in pages.method_results._boards():
+        assert board["metric"].nunique() == 1, (suite, name)
+
+
 def test_every_method_with_a_recipe_has_results(pages):
     used = {step.component for recipe in load_recipes().values() for step in recipe.steps}
     assert [name for name in used & set(pages.methods()) if not pages.method_results.results(name)] == []

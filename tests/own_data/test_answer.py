@@ -161,10 +161,10 @@ def test_the_lines_read_a_new_file_of_the_same_kind(tmp_path, monkeypatch, kind)
     path, target = own_file(tmp_path, kind)
     problem = make_problem(read_user_file(path, target), n_folds=2)
     monkeypatch.chdir(tmp_path)
-    *imports, use = how_to_use(Workspace(tmp_path), problem, folder=path.is_dir()).splitlines()
+    *imports, use = how_to_use(Workspace(tmp_path), problem).splitlines()
     names = {}
-    exec("\n".join(imports), names)
-    rows = eval(re.search(r"\.predict\((.*)\)\)$", use)[1], names)
+    exec("\n".join(line for line in imports if "load_model(" not in line), names)
+    rows = eval(re.search(r"model\.predict(?:_proba)?\((.*?)\)(?: >= .*|\))$", use)[1], names)
     found = rows.toarray() if problem.sparse else problem.encoder.transform(rows)
     np.testing.assert_array_equal(found, problem.matrix.toarray() if problem.sparse else problem.matrix)
 

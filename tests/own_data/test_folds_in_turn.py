@@ -18,7 +18,7 @@ from eigenbench.own_data.files import read_user_file
 from eigenbench.own_data.fold_fits import fit_in_order
 from eigenbench.own_data.problem import make_problem
 from eigenbench.own_data.progress import FitsEnd, RunProgress, report_beside
-from eigenbench.own_data.workspace import Workspace, write_workspace
+from eigenbench.own_data.workspace import CURVE, EXPERIMENT, Workspace, add_curve, write_workspace
 from eigenbench.reporting.__main__ import main as report
 
 METHODS = chosen_methods("multiclass", False, ["lda", "random", "KNeighborsClassifier"])
@@ -161,3 +161,16 @@ def test_import_stays_in_the_folder_and_keeps_the_headline(done, tmp_path, monke
     summaries = client.search_runs(experiments, filter_string="tags.metric != ''")
     assert {run.data.tags["metric"] for run in summaries} == {"test balanced error (%)"}
     assert not (tmp_path / "elsewhere.db").exists()
+
+
+def test_curves_leave_the_runs_of_the_answer_as_they_are(done, tmp_path):
+    source, watch = done
+    workspace = Workspace(shutil.copytree(source.folder, tmp_path / "out"))
+    (workspace.results / watch.runs[0].record).unlink()
+    add_curve(workspace, {"lda": ("lda", "LogisticRegression")}, [50, 100])
+    fit_in_order(workspace, 1)
+    assert not (workspace.results / watch.runs[0].record).exists()
+    assert len(RunProgress(workspace, CURVE).done()) == N_FOLDS
+    limits = {name: one.time_limit for name, one in load_suite(workspace.suite).experiments.items()}
+    assert limits.pop(EXPERIMENT) is None
+    assert set(limits.values()) == {120.0}

@@ -125,7 +125,8 @@ def test_the_same_table_writes_the_same_bytes_and_another_seed_other_folds(tmp_p
         (Options(methods=["gme"]), "Did you mean 'gem'"),
         (Options(exclude=["raw"]), "it stays"),
         (Options(metric="eror"), "Did you mean 'error'"),
-        (Options(time_limit=0), "above 0"),
+        (Options(time_limit=20), "above 20"),
+        (Options(time_limit=40, curve=True), "above 40"),
         (Options(jobs=0), "not a number of cores"),
     ],
 )

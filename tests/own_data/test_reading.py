@@ -12,6 +12,7 @@ from PIL import Image
 from scipy.sparse import csr_array
 
 from eigenbench.own_data.files import read_table, read_user_file
+from eigenbench.own_data.images import read_images
 from eigenbench.own_data.problem import make_problem, split_by_time
 from eigenbench.own_data.table import OwnDataError, split_columns, table_of
 
@@ -135,9 +136,16 @@ def test_arff(tmp_path):
     )
     assert list(table.features.columns) == ["größe in cm", "b", "day"]
     np.testing.assert_array_equal(table.features["größe in cm"], [1, np.nan, 3, -40])
-    assert table.features["b"].fillna("-").tolist() == ["p", "-", 'it\'s, "q"', "ß"]
+    assert table.features["b"].astype(object).fillna("-").tolist() == ["p", "-", 'it\'s, "q"', "ß"]
     assert str(table.features["day"].max()) == "2024-03-01 00:00:00"
     assert table.targets["kind"].tolist() == ["x", "y", "x", "?"]
+
+
+def test_listed_values_of_arff_are_categories_and_classes_whatever_they_look_like(tmp_path):
+    declared = [f"@attribute code {{1,2,3,4}}\n@attribute kind {{{','.join(map(str, range(150)))}}}", "@data"]
+    problem = make_problem(arff(tmp_path, *declared, *(f"{row % 4 + 1},{row % 150}" for row in range(600))))
+    assert problem.kind == "multiclass"
+    assert problem.encoder.kinds_ == ["category"]
 
 
 def test_compressed_arff(tmp_path):
@@ -262,6 +270,20 @@ def test_images_of_several_sizes_and_colours_become_rows_of_one_length(tmp_path)
     for name, mode, size in (("a", "L", (300, 20)), ("b", "RGBA", (8, 8))):
         save(Image.new(mode, size), tmp_path / name / "1.png")
     assert read_user_file(tmp_path).features.shape == (2, 32 * 32 * 3)
+
+
+def test_test_images_and_new_ones_get_the_size_and_colours_of_the_training_images(tmp_path):
+    for name, mode, size in (("train", "RGB", (100, 90)), ("test", "L", (50, 40)), ("tall", "RGB", (16, 48))):
+        for label in "ab":
+            save(Image.new(mode, size), tmp_path / name / label / "1.png")
+    train = read_user_file(tmp_path / "train")
+    assert train.image_shape == (32, 32, 3)
+    for name in ("test", "tall"):
+        assert read_user_file(tmp_path / name, like=train).features.shape == (2, 32 * 32 * 3)
+    save(Image.new("L", (50, 40)), tmp_path / "new" / "1.png")
+    assert read_images(tmp_path / "new", train.image_shape).shape == (1, 32 * 32 * 3)
+    grey = read_user_file(tmp_path / "test")
+    assert read_user_file(tmp_path / "train", like=grey).features.shape == (2, 50 * 40)
 
 
 def test_images_of_sixteen_bits_and_of_floats_keep_their_values(tmp_path):

@@ -84,6 +84,9 @@ def test_components_of_installed_packages_are_methods(monkeypatch):
     methods = chosen_methods("multiclass", False, ["Mine", "Theirs"])
     assert methods.methods["Mine"] == {"steps": [{"Mine": {}}, {"StandardScaler": {}}]}
     assert methods.classifiers["Theirs"] == {"methods": ["raw"], "params": {}}
+    assert (
+        chosen_methods("multiclass", False, ["Theirs"], balanced=True).classifiers["Theirs"]["params"] == {}
+    )
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,11 @@ def test_classes(values, imbalanced, told):
     assert len(target.labels) == target.present.sum()
 
 
+def test_whole_numbers_of_a_float_column_are_the_classes_that_texts_name():
+    target = of(*[1.0, 2.0, None] * 4, *["1", "2"] * 3)
+    assert sorted(set(target.labels)) == [1, 2]
+
+
 def test_several_columns_are_labels():
     target = of(a=[0, 1, 1, 0], b=["yes", "no", "no", "yes"], c=[True, False, True, True])
     assert target.kind == "multilabel"

@@ -9,17 +9,19 @@ from record_files import plan_of, write
 
 from eigenbench.bench.jobs.plan import load_plan
 from eigenbench.bench.records.record import Candidate, Failure, Search
+from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.suite import Suite
-from eigenbench.comparison.differences import OVER_SEEDS_AND_ROWS, OVER_SPLITS, OVER_VALUES
+from eigenbench.comparison.differences import OVER_SEEDS_AND_ROWS, OVER_SPLITS, OVER_VALUES, compare_values
 from eigenbench.reporting.leaderboard import (
     COLUMNS,
     boards_at_sizes,
+    compare_groups,
     leaderboard,
     leaderboard_notes,
     leaderboards,
 )
 from eigenbench.reporting.parameters import edge_note
-from eigenbench.reporting.replicates import group_runs
+from eigenbench.reporting.replicates import RunGroup, group_runs
 from eigenbench.reporting.row_metrics import row_metric
 from eigenbench.reporting.terminal_tables import leaderboard_text
 from eigenbench.reproduction.reference import default_reference_folder
@@ -274,6 +276,28 @@ def test_metrics_of_classes_from_predictions(make_record):
     assert row_metric("validation_error", record, arrays) is None
 
 
+def test_kernel_errors_that_differ_by_powers_of_ten_are_compared_by_their_logarithms(make_record):
+    values = {"pca": [1e-8, 1.1e-8, 0.9e-8, 1e-8, 1.2e-8], "gem": [1e-4, 9e-3, 2e-4, 3e-4, 1e-4]}
+    name = "kernel_mse_at_512"
+    groups = [
+        RunGroup(
+            method,
+            NO_CLASSIFIER,
+            tuple(
+                make_record("digits", method, NO_CLASSIFIER, seed, metrics={name: value})
+                for seed, value in enumerate(by_seed)
+            ),
+            len(by_seed),
+        )
+        for method, by_seed in values.items()
+    ]
+    line = compare_groups(groups, name, lower=True).table.loc["gem"]
+    assert compare_values(pd.DataFrame(values)).table.loc["gem", "tied"], "by the values themselves"
+    assert (line["p_value"] < 1e-3, line["tied"]) == (True, False)
+    assert line["difference"] == pytest.approx(np.mean(values["gem"]), rel=1e-4)
+    assert line[["difference_low", "difference_high", "detectable"]].isna().all()
+
+
 @pytest.mark.parametrize(
     "path", sorted(default_reference_folder().rglob("leaderboard.csv")), ids=lambda path: path.parent.name
 )
@@ -281,16 +305,19 @@ def test_tie_mark_interval_and_p_value_agree_in_every_committed_leaderboard(path
     board = pd.read_csv(path, dtype={"tied": "boolean", "refusal": str})
     assert set(board.columns) <= set(COLUMNS)
     ranked = board[board["rank"].notna()]
-    tested = ranked[ranked["p_value"].notna() & ranked["difference_low"].notna()]
+    tested = ranked[ranked["p_value"].notna()]
     assert ((tested["p_value"] > 0.05) == tested["tied"]).all()
-    holds_zero = (tested["difference_low"] <= 0) & (tested["difference_high"] >= 0)
-    assert (holds_zero == tested["tied"]).all()
-    assert tested["detectable"].notna().all(), "each difference has its resolution"
+    by_logs = tested["compared_over"] == "logarithms of the values of the seeds"
+    assert (tested["difference_low"].isna() == by_logs).all()
+    within = tested[~by_logs]
+    holds_zero = (within["difference_low"] <= 0) & (within["difference_high"] >= 0)
+    assert (holds_zero == within["tied"]).all()
+    assert within["detectable"].notna().all(), "each difference has its resolution"
     untested = ranked.drop(tested.index)
     is_best = untested["difference"] == 0
     assert (untested["tied"].isna() | is_best).all(), "no mark without a test"
     assert (untested["refusal"].notna() | is_best).all(), "a missing test has a reason"
-    for _, lines in ranked.groupby("experiment"):
+    for _, lines in ranked.groupby(["experiment", "metric"]):
         means = lines["mean"] - lines.loc[lines["rank"].idxmin(), "mean"]
         compared = lines["difference"].notna()
         assert lines["difference"][compared].to_numpy() == pytest.approx(means[compared].to_numpy(), abs=1e-9)

@@ -45,7 +45,7 @@ def test_comparison_has_a_row_per_published_number(suite, records):
     rows = compared(suite, records)
     numbers = [number for experiment in suite.experiments.values() for number in experiment.published]
     assert [float(row["published"]) for row in rows] == [number.value for number in numbers]
-    verdicts = ["reproduced", "reproduced", "off", "not run (a neural network, only quoted)"]
+    verdicts = ["reproduced †", "reproduced", "off", "not run (a neural network, only quoted)"]
     assert [row["verdict"] for row in rows[:4]] == verdicts
     gem, dropout = rows[1], rows[3]
     assert (gem["method"], gem["measured"], gem["n_seeds"]) == ("gem", "111.0", "1")

@@ -81,7 +81,7 @@ def test_a_parent_says_what_its_seeds_say_together(bring, three_of_each, store_u
     assert (shown["ci_low"], shown["ci_high"]) == pytest.approx((2.5 - half, 2.5 + half), rel=1e-5)
     assert (shown["published"], shown["rank"], shown["seeds"]) == (3.0, 1, 3)
     assert gem.data.tags["interval"] == f"[{2.5 - half:.2f}, {2.5 + half:.2f}]"
-    assert gem.data.tags["verdict"] == "reproduced"
+    assert gem.data.tags["verdict"] == "reproduced †"
     assert shown["train_s"] == 0.75
     assert gem.data.tags["metric"] == "test error (%)"
     assert gem.data.tags["published_in"] == "A table"
@@ -256,7 +256,7 @@ def test_an_experiment_is_described_and_its_figures_are_drawn(bring, three_of_ea
     (header, first, _), published = (list(csv.reader(Path(file).read_text().splitlines())) for file in files)
     assert header[:4] == ["rank", "method", "test error (%)", "verdict"], "four are seen at 1,440 pixels"
     assert header[4:6] == ["95 % interval", "published"]
-    assert first[:4] + first[5:6] == ["1", "GEM", "2.50", "reproduced", "3"]
+    assert first[:4] + first[5:6] == ["1", "GEM", "2.50", "reproduced †", "3"]
     [found] = published[1:]
     assert found[2:4] + found[-1:] == ["Test error (%)", "3", "reproduced †"]
     assert (found[0].startswith("A table"), found[1][:3]) == (True, "GEM")

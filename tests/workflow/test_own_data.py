@@ -16,6 +16,7 @@ import pytest
 import yaml
 from processes import processes_in
 from scipy.sparse import random_array
+from sklearn.metrics import f1_score
 
 import eigenbench
 from eigenbench.datasets.catalogue import CatalogueEntry
@@ -121,14 +122,16 @@ def test_labels_of_sparse_rows(tmp_path):
     assert set(board["metric"]) == {"test_micro_f1"}
     assert set(board["method"]) == {"raw", "random"}
     model = eigenbench.load_model(tmp_path / "out" / "model.skops")
-    assert model.predict(X).shape == (60, 2)
+    assert model.label_names_ == ["0", "1"]
+    assert 0 < model.threshold_ < 1
+    assert f1_score(Y, model.predict_proba(X) >= model.threshold_, average="micro") > 0.6
 
 
 def test_out_of_time_is_an_answer(tmp_path):
     X = np.random.default_rng(0).normal(size=(30, 2))
     with pytest.warns(UserWarning, match="time was over before any method"):
         board = eigenbench.compare(
-            X, X[:, 0] > 0, cv=2, methods=["lda"], time_limit=0.1, out=tmp_path / "out"
+            X, X[:, 0] > 0, cv=2, methods=["lda"], time_limit=20.1, out=tmp_path / "out"
         )
     assert board["mean"].isna().all()
     assert board["without_result"].str.contains("without a record").all()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# EIGENBENCH_SOURCE names a checkout, whose constraints then hold, or a wheel; without it the newest release is taken.
+# EIGENBENCH_SOURCE names a checkout, whose constraints then hold, or a wheel. The package index has another project of this name.
 set -euo pipefail
-source=${EIGENBENCH_SOURCE:-eigenbench}
+source=${EIGENBENCH_SOURCE:?names no checkout or wheel of eigenbench}
 options=()
 if [ -f "$source/constraints.txt" ]; then
     options=(-c "$source/constraints.txt")

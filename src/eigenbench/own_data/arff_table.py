@@ -60,7 +60,7 @@ def _column(path: Path, attribute: ArffAttribute, cells: pd.Series) -> pd.Series
         undeclared = cells[cells.notna() & ~cells.isin(attribute.values)]
         if attribute.kind == "nominal" and len(undeclared):
             raise ValueError(f"the value {undeclared.iloc[0]!r} is not declared")
-        return cells
+        return cells.astype("category") if attribute.kind == "nominal" else cells
     except (ValueError, TypeError) as error:
         place, reason = f"attribute {attribute.name!r}", str(error).splitlines()[0]
         raise MalformedData(path.name, place, reason, "correct the file") from error

@@ -121,7 +121,7 @@ def compare(
         outcome = run_comparison(
             problem, folder, options, started=started, seen=progress.seen, ranked=progress.ranked
         )
-    _say_end(outcome, problem, header, file.is_dir(), started)
+    _say_end(outcome, problem, header, started)
     if outcome.end is FitsEnd.INTERRUPTED:
         raise typer.Exit(130)
     if outcome.winner is None:
@@ -155,10 +155,11 @@ def _one_or_several(text: str, columns: Container[str]) -> list[str]:
     return [text] if text.rpartition("=")[0] in columns else _names([text])
 
 
-def _say_end(outcome: ComparisonResult, problem: Problem, header: bool, folder: bool, started: float) -> None:
+def _say_end(outcome: ComparisonResult, problem: Problem, header: bool, started: float) -> None:
     from eigenbench.own_data.compared_methods import label
     from eigenbench.own_data.progress import FitsEnd
     from eigenbench.own_data.winner import how_to_use, rows_of
+    from eigenbench.own_data.workspace import EXPERIMENT
 
     workspace = outcome.workspace
     if outcome.end is not FitsEnd.DONE:
@@ -169,8 +170,11 @@ def _say_end(outcome: ComparisonResult, problem: Problem, header: bool, folder: 
         typer.echo(line)
     if outcome.saved:
         assert outcome.winner is not None
+        plans = outcome.watch.plan.of(EXPERIMENT)
+        own = next(one.spec.own_modules for one in plans if one.spec.method == outcome.winner["method"])
+        trusted = sorted(module for module, _ in own)
         typer.echo(f"\n{label(outcome.winner)}, fitted on {rows_of(problem)}, is saved. To use it:\n")
-        typer.echo(indent(how_to_use(workspace, problem, header=header, folder=folder), "    "))
+        typer.echo(indent(how_to_use(workspace, problem, header=header, trusted=trusted), "    "))
     typer.echo(f"\nTable:      {workspace.leaderboard}")
     typer.echo(f"Report:     {workspace.folder / 'reports' / 'index.html'}")
     typer.echo(f"Dashboard:  cd {shlex.quote(str(workspace.folder))} && eigenbench ui")

@@ -198,7 +198,7 @@ def chosen_methods(
             embeddings[name] = {"steps": found[0]} | ({"grid": found[1]} if search else {})
     classifiers: dict[str, dict[str, Any]] = {}
     for name in (next(iter(predictors)), *(name for name in names if name not in embeddings)):
-        one = predictors.get(name, Predictor())
+        one = predictors.get(name, Predictor(weighted=False))
         params = one.params | ({"class_weight": "balanced"} if balanced and one.weighted else {})
         if one.rows == "dense" and n_rows * n_features * n_classes > _LARGE and not search:
             params |= _FASTER

@@ -17,7 +17,7 @@ from eigenbench.datasets.splits import fold_split
 from eigenbench.own_data.compared_methods import DUMMY, HELD_OUT, Methods, chosen_methods, label
 from eigenbench.own_data.more_rows import METHODS, curve_sentences, curve_sizes
 from eigenbench.own_data.problem import Problem
-from eigenbench.own_data.progress import Done, FitsEnd, RunProgress, report_beside, run_fits
+from eigenbench.own_data.progress import FINISH_S, Done, FitsEnd, RunProgress, report_beside, run_fits
 from eigenbench.own_data.table import OwnDataError, unknown
 from eigenbench.own_data.winner import advised, save_winner
 from eigenbench.own_data.workspace import (
@@ -105,8 +105,11 @@ class ComparisonResult:
 
 def choose(problem: Problem, options: Options) -> tuple[Methods, str]:
     """Return the methods and the metric; raise `OwnDataError` for what there is not."""
-    if not 0 < options.seconds < np.inf:
-        raise OwnDataError(f"--time-limit {options.seconds:g} is not a number of seconds above 0")
+    least = FINISH_S / (1 - _CURVE_SHARE * options.curve)
+    if not least < options.seconds < np.inf:
+        raise OwnDataError(
+            f"--time-limit {options.seconds:g} is no number above {least:g}, the seconds the report needs"
+        )
     if options.jobs is not None and options.jobs < 1:
         raise OwnDataError(f"--jobs {options.jobs} is not a number of cores")
     most = _SEEDS // max(problem.n_folds, 1) - 1
@@ -217,6 +220,7 @@ def _fitted(
     )
     outcome = _answer(workspace, watch, end)
     ranked(outcome)
+    workspace.model.unlink(missing_ok=True)  # of an earlier answer
     columns_of(outcome.board).to_csv(workspace.leaderboard, index=False)
     if options.curve and outcome.winner is not None and end is not FitsEnd.INTERRUPTED:
         sizes = curve_sizes(_fewest_training_rows(problem, options.seed))

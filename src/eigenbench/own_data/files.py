@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Container, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zipfile import is_zipfile
@@ -70,7 +71,8 @@ def read_user_file(
     Beside tables (see `read_table`), whose columns ``target``, ``group`` and ``drop`` name: npz (with ``X``,
     ``y`` and perhaps ``groups``), svmlight, or a folder with a folder of images for each class, which say
     themselves what is to be predicted. A svmlight file of test rows has the columns of the training rows,
-    ``like``. What is wrong with the file or the options is an `OwnDataError` of one sentence.
+    ``like``, and test images have their size and colours. What is wrong with the file or the options is an
+    `OwnDataError` of one sentence.
     """
     if path.is_dir() or _kind_of(path) in _LABELLED:
         if target or group or drop or not header:
@@ -116,6 +118,8 @@ def _frame(path: Path, header: bool) -> pd.DataFrame:
     if kind in ("csv", "txt", "tsv"):
         delimiters = "\t" if kind == "tsv" else ",;\t|"
         return read_delimited(path, delimiters=delimiters, header=header)
+    if kind in _LABELLED:
+        raise OwnDataError(f"{path.name} holds an array, not a table with named columns")
     if kind not in _TABLES:
         known = ", ".join(f".{name}" for name in ("csv", "txt", "tsv", *_TABLES, *_LABELLED))
         raise OwnDataError(f"{path.name}: its name must end in one of {known}, or be a folder's")
@@ -145,7 +149,8 @@ def _first_line(error: BaseException) -> str:
 
 def _labelled(path: Path, like: UserTable | None) -> UserTable:
     if path.is_dir():
-        return table_of(path.resolve().name, *read_image_folder(path))
+        rows, labels, shape = read_image_folder(path, like.image_shape if like else None)
+        return replace(table_of(path.resolve().name, rows, labels), image_shape=shape)
     if _kind_of(path) != "npz":
         return read_svmlight(path, like)
     X, arrays = load_arrays(path)

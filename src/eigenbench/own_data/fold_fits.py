@@ -34,7 +34,7 @@ from eigenbench.bench.records.sealed_json import DamagedFileError
 from eigenbench.bench.suites.suite_file import catalogue_of
 from eigenbench.datasets.preparing import prepare
 from eigenbench.own_data.compared_methods import seconds_of_classifier
-from eigenbench.own_data.workspace import Workspace
+from eigenbench.own_data.workspace import EXPERIMENT, Workspace
 
 
 def fit_in_order(workspace: Workspace, cores: int) -> None:
@@ -52,7 +52,9 @@ def fit_in_order(workspace: Workspace, cores: int) -> None:
         for method in plan.methods
         for run in method.runs
     }
-    waiting = sorted(plan.runs, key=lambda run: (run.seed, seconds[*_method(run), run.classifier]))
+    # Curves are fitted after the answer, which then stays as it is.
+    runs = [run for run in plan.runs if run.experiment != EXPERIMENT] or plan.runs
+    waiting = sorted(runs, key=lambda run: (run.seed, seconds[*_method(run), run.classifier]))
     waiting = [run for run in waiting if not _is_done(run, contexts[_method(run)], data_sum)]
     for run in waiting:
         shutil.rmtree(workspace.results / run.folder, ignore_errors=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,37 +17,66 @@ SIDE = 32
 _LARGEST_SIDE = 64
 
 
-def read_image_folder(folder: str | Path) -> tuple[np.ndarray, np.ndarray]:
-    """Read images as rows of grey or red, green and blue values from 0 to 1.
+#: Height, width and number of colours of the images of one dataset.
+ImageShape = tuple[int, int, int]
+
+
+def read_image_folder(
+    folder: str | Path, shape: ImageShape | None = None
+) -> tuple[np.ndarray, np.ndarray, ImageShape]:
+    """Read images as rows of grey or red, green and blue values from 0 to 1; return labels and shape, too.
 
     The folder holds a folder for each class, whose names are the labels; hidden files and folders and files
-    that are no images are passed over. Rows are float32. Images of one size up to 64 × 64 stay as they are,
-    others are scaled to 32 × 32; they are grey if all are, turned as their EXIF data say, and on white where
-    they are transparent. Those with 16 bits or floats are divided by the value of white. No images in
-    folders, and one that is damaged, are an `OwnDataError`.
+    that are no images are passed over. Rows are float32. All images are brought to ``shape``. Without it,
+    images of one size up to 64 × 64 stay as they are, others are scaled to 32 × 32, and they are grey if all
+    are. They are turned as their EXIF data say, and on white where they are transparent. Those with 16 bits
+    or floats are divided by the value of white. No images in folders, and one that is damaged, are an
+    `OwnDataError`.
     """
+    folder = Path(folder)
+    found = _images(folder.glob("*/*"))
+    if not found:
+        raise OwnDataError(f"{folder} holds no images in folders, one folder for each class")
+    images = list(found.values())
+    shape = shape or _shared_shape(images)
+    return _rows(images, shape), np.array([path.parent.name for path in found]), shape
+
+
+def read_images(folder: str | Path, shape: ImageShape) -> np.ndarray:
+    """Read the images of a folder and of the folders in it as rows for a model, in the order of their names.
+
+    ``shape`` is that of the images that the model was fitted on; see `read_image_folder`.
+    """
+    folder = Path(folder)
+    images = list(_images([*folder.glob("*"), *folder.glob("*/*")]).values())
+    if not images:
+        raise OwnDataError(f"{folder} holds no images")
+    return _rows(images, shape)
+
+
+def _images(paths: Iterable[Path]) -> dict[Path, Any]:
+    """Decode the files that are images, in the order of their names."""
     from PIL import Image, UnidentifiedImageError
 
-    folder = Path(folder)
-    images, labels = [], []
-    for path in sorted(folder.glob("*/*"), key=lambda path: natural_key(str(path))):
+    found = {}
+    for path in sorted(paths, key=lambda path: natural_key(str(path))):
         if path.is_file() and not path.name.startswith(".") and not path.parent.name.startswith("."):
             try:
                 with Image.open(path) as image:
-                    images.append(_decoded(image))
-                    labels.append(path.parent.name)
+                    found[path] = _decoded(image)
             except UnidentifiedImageError:
                 continue
             except (OSError, SyntaxError, Image.DecompressionBombError) as error:
                 raise OwnDataError(f"{path} can't be read: {error}") from error
-    if not images:
-        raise OwnDataError(f"{folder} holds no images in folders, one folder for each class")
+    return found
+
+
+def _shared_shape(images: Sequence[Any]) -> ImageShape:
     sizes = {image.size for image in images}
-    size = sizes.pop() if len(sizes) == 1 else (SIDE, SIDE)
-    if max(size) > _LARGEST_SIDE:
-        size = (SIDE, SIDE)
-    colour = any(image.mode == "RGB" for image in images)
-    return np.stack([_row(image.resize(size), colour) for image in images]), np.array(labels)
+    width, height = sizes.pop() if len(sizes) == 1 else (SIDE, SIDE)
+    if max(width, height) > _LARGEST_SIDE:
+        width = height = SIDE
+    return height, width, 3 if any(image.mode == "RGB" for image in images) else 1
 
 
 def _decoded(image: Any) -> Any:
@@ -68,10 +98,17 @@ def _decoded(image: Any) -> Any:
     return decoded.resize((SIDE, SIDE)) if max(decoded.size) > _LARGEST_SIDE else decoded
 
 
-def _row(image: Any, colour: bool) -> np.ndarray:
+def _rows(images: Sequence[Any], shape: ImageShape) -> np.ndarray:
+    height, width, n_colours = shape
+    return np.stack([_row(image.resize((width, height)), n_colours) for image in images])
+
+
+def _row(image: Any, n_colours: int) -> np.ndarray:
+    if n_colours == 1 and image.mode == "RGB":
+        image = image.convert("L")
     values = np.asarray(image, dtype=np.float32)
     if image.mode != "F":
         values = values / np.float32(255)
-    if colour and values.ndim == 2:
+    if n_colours == 3 and values.ndim == 2:
         values = np.repeat(values[:, :, None], 3, axis=2)
     return values.reshape(-1)

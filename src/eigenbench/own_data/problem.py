@@ -40,6 +40,7 @@ class Problem:
     n_folds: int
     groups: np.ndarray | None = None
     first_column: int = 0
+    image_shape: tuple[int, int, int] | None = None
 
     @property
     def kind(self) -> TargetKind:
@@ -172,6 +173,10 @@ def split_by_time(
     if encoder.kinds_ == ["category"] or np.isnan(times).any():
         raise OwnDataError(f"--time {column}: every row needs a date or a number there")
     late = times >= np.sort(times)[-max(1, len(times) // _LAST)]
+    if late.mean() > 0.5:
+        raise OwnDataError(
+            f"--time {column}: {late.sum():,} of {len(late):,} rows are the last: too few come before"
+        )
     rest = replace(table, features=table.features.drop(columns=column))
     test = replace(rest.rows(late), name=f"the last rows by {column!r}")
     return rest.rows(~late), test
@@ -204,7 +209,7 @@ def make_problem(
     test_rows = [option for option, value in {"--test": test, "--time": time}.items() if value is not None]
     if len(test_rows) > 1:
         raise OwnDataError("--test and --time both choose the test rows: leave one out")
-    for option, value in {"--group": table.groups, "--cv": n_folds}.items():
+    for option, value in {"--group, or groups in the file,": table.groups, "--cv": n_folds}.items():
         if value is not None and test_rows:
             raise OwnDataError(f"{option} makes folds, and {test_rows[0]} needs none: leave one out")
     if time is not None:
@@ -239,7 +244,8 @@ def make_problem(
     groups = None if train.groups is None else _codes(train.groups, n_folds)
     if target.kind == "multiclass":
         _check_classes(target.labels[: len(train)], folds=test is None)
-    return Problem(table.name, target, matrix, encoder, len(train), n_folds, groups, table.first_column)
+    forms = (table.first_column, table.image_shape)
+    return Problem(table.name, target, matrix, encoder, len(train), n_folds, groups, *forms)
 
 
 def _check_classes(labels: np.ndarray, *, folds: bool) -> None:

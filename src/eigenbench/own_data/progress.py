@@ -26,7 +26,7 @@ from eigenbench.tracking.addresses import DEFAULT_URI
 _POLL_S = 0.1
 
 #: Seconds kept for the report and the import into MLflow.
-_FINISH_S = 20.0
+FINISH_S = 20.0
 
 #: Variables that would lead the import into a store outside the folder.
 _ELSEWHERE = ("MLFLOW_TRACKING_URI", "EIGENBENCH_ARTIFACTS")
@@ -84,7 +84,7 @@ class RunProgress:
                 values.setdefault((run.method, run.classifier), []).append(found)
         sign = 1 if self.lower_is_better else -1
         means = [tuple(map(mean, zip(*found, strict=True))) for found in values.values()]
-        return _FINISH_S + (min(means, key=lambda found: sign * found[0])[1] if means else 0.0)
+        return FINISH_S + (min(means, key=lambda found: sign * found[0])[1] if means else 0.0)
 
     def record(self, run: Run) -> dict[str, Any] | None:
         """Return the fields of a run's record; None if it is absent, damaged or of other settings."""

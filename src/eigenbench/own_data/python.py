@@ -65,7 +65,7 @@ def compare(
     cv : int, optional
         Number of stratified folds; five by default.
     methods, exclude : str or sequence of str
-        Names of methods, see ``eigenbench list methods``; by default a quick selection, ``["all"]`` for all.
+        Names of methods, by default a quick selection, ``["all"]`` for all; a wrong name lists them.
         The raw inputs are always compared.
     metric : str, optional
         Metric that ranks the methods: ``error`` (default), ``balanced_error`` (default if a class is rare),

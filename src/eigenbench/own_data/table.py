@@ -29,7 +29,8 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> OwnDataError:
 class UserTable:
     """Rows as the user gives them: features are a DataFrame or csr_array, ``name`` is for messages.
 
-    Of a svmlight file, ``first_column`` is the number of its first column, 0 or 1.
+    Of a svmlight file, ``first_column`` is the number of its first column, 0 or 1. Of images, ``image_shape``
+    has height, width and number of colours.
     """
 
     name: str
@@ -37,6 +38,7 @@ class UserTable:
     targets: pd.DataFrame
     groups: pd.Series | None = None
     first_column: int = 0
+    image_shape: tuple[int, int, int] | None = None
 
     def __len__(self) -> int:
         return len(self.targets)

@@ -157,7 +157,8 @@ def _class_labels(values: pd.Series) -> np.ndarray:
     if pd.api.types.is_bool_dtype(values):
         return values.astype(str).to_numpy(dtype=str)
     if not pd.api.types.is_numeric_dtype(values):
-        texts = values.astype(str)
+        texts = values.astype(object).map(lambda one: as_text(one) if isinstance(one, float) else one)
+        texts = texts.astype(str)
         whole = texts.str.fullmatch(r"-?[1-9]\d{0,14}|0").all()
         return texts.to_numpy(dtype=np.int64 if whole else str)
     numbers = values.to_numpy(dtype=np.float64)

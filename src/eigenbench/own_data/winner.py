@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from eigenbench.bench.jobs.pipelines import fit_features
 from eigenbench.bench.jobs.plan import MethodPlan, load_plan
 from eigenbench.bench.jobs.train import fit_classifier, with_candidate
-from eigenbench.bench.records.record import read_record
+from eigenbench.bench.records.record import Record, read_record
 from eigenbench.bench.suites.steps import Params
 from eigenbench.methods.model_file import save_model
 from eigenbench.own_data.compared_methods import DUMMY, INPUTS, LINEAR
@@ -42,11 +42,13 @@ def advised(board: pd.DataFrame) -> tuple[pd.Series | None, pd.DataFrame]:
     return tied.loc[chosen], tied.drop(index=chosen)
 
 
-def save_winner(workspace: Workspace, problem: Problem, method: str, classifier: str) -> Any:
+def save_winner(workspace: Workspace, problem: Problem, method: str, classifier: str) -> None:
     """Fit a method on all rows, those of a test file included, and write ``model.skops``.
 
     Its settings are those with the best score on the held-out training rows of all folds together. The model
     takes rows like the user's and returns the user's labels; ``fitted_on_`` says on which rows it was fitted.
+    With several labels a row, ``label_names_`` are those of the columns, and a label is predicted from the
+    probability ``threshold_`` on, the mean over the folds.
     """
     plan = load_plan(workspace.suite)
     (found,) = (one for one in plan.of(EXPERIMENT) if one.spec.method == method)
@@ -62,8 +64,13 @@ def save_winner(workspace: Workspace, problem: Problem, method: str, classifier:
     steps = [] if problem.encoder is None else [("table", problem.encoder)]
     whole = Pipeline([*steps, ("model", model)])
     whole.fitted_on_ = rows_of(problem)
+    if problem.kind == "multilabel":
+        whole.label_names_ = list(map(str, problem.target.names))
+        chosen = f"threshold__{plan.suite.experiments[EXPERIMENT].headline.removeprefix('test_')}"
+        records = _records(workspace, found, classifier)
+        thresholds = [float(record.params[chosen]) for record in records if chosen in record.params]
+        whole.threshold_ = float(np.mean(thresholds or [0.5]))
     save_model(workspace.model, whole)
-    return whole
 
 
 def rows_of(problem: Problem) -> str:
@@ -79,8 +86,7 @@ def settings(workspace: Workspace, method: MethodPlan, classifier: str) -> Param
 
     Those that have a score on more folds come first, and of equal ones the first of the search.
     """
-    runs = [run for run in method.runs if run.classifier == classifier]
-    records = [read_record(workspace.results / run.record) for run in runs]
+    records = _records(workspace, method, classifier)
     searches = [record.search.candidates for record in records if record.search]
     if not searches:
         return {}
@@ -92,8 +98,16 @@ def settings(workspace: Workspace, method: MethodPlan, classifier: str) -> Param
     return dict(searches[0][best].params)
 
 
-def how_to_use(workspace: Workspace, problem: Problem, *, header: bool = True, folder: bool = False) -> str:
-    """Return lines of Python that load the model and use it on a new file."""
+def _records(workspace: Workspace, method: MethodPlan, classifier: str) -> list[Record]:
+    """Return the records of a method and classifier, one for each fold."""
+    runs = [run for run in method.runs if run.classifier == classifier]
+    return [read_record(workspace.results / run.record) for run in runs]
+
+
+def how_to_use(
+    workspace: Workspace, problem: Problem, *, header: bool = True, trusted: Sequence[str] = ()
+) -> str:
+    """Return lines of Python that load the model, with modules that are trusted, and use it on a new file."""
     name = Path(problem.name)
     new = f"new{''.join(name.suffixes[-2:])}" if name.suffix.lower() in COMPRESSED else f"new{name.suffix}"
     npz = name.suffix.lower() == ".npz"
@@ -105,13 +119,18 @@ def how_to_use(workspace: Workspace, problem: Problem, *, header: bool = True, f
         imports = "from eigenbench import load_model\nfrom eigenbench.own_data.svmlight_rows import read_rows"
         rows = f'read_rows("{new}", n_features={problem.n_features}, first_column={problem.first_column})'
     elif npz and problem.encoder is not None:
-        imports = "import numpy\nfrom eigenbench import load_model"
-        rows = f'numpy.load("{new}")["X"].reshape(-1, {problem.encoder.n_features_in_})'
-    elif folder:
-        imports = "from eigenbench import load_model\n"
-        imports += "from eigenbench.own_data.images import read_image_folder"
-        rows = f'read_image_folder("{new}")[0]'
+        imports = f'import numpy\nfrom eigenbench import load_model\nX = numpy.load("{new}")["X"]'
+        rows = "X.reshape(len(X), -1)"
+    elif problem.image_shape is not None:
+        imports = "from eigenbench import load_model\nfrom eigenbench.own_data.images import read_images"
+        rows = f'read_images("{new}", {problem.image_shape})'
     else:
         imports = "from eigenbench import load_model, read_table"
         rows = f'read_table("{new}"{"" if header else ", header=False"})'
-    return f'{imports}\nprint(load_model("{workspace.model}").predict({rows}))'
+    modules = f", trusted={list(trusted)}" if trusted else ""
+    load = f'{imports}\nmodel = load_model("{workspace.model}"{modules})'
+    if problem.kind == "multilabel":
+        return (
+            f"{load}\nprint(model.predict_proba({rows}) >= model.threshold_)  # columns: model.label_names_"
+        )
+    return f"{load}\nprint(model.predict({rows}))"

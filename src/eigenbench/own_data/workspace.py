@@ -119,13 +119,13 @@ def add_curve(workspace: Workspace, lines: Mapping[str, tuple[str, str]], sizes:
         spec = ranked["classifiers"][classifier]
         last = {spec.get("component", classifier): spec.get("params", {})}
         methods[name] = {"steps": [*ranked["methods"][method]["steps"], last]}
-    suite["time_limit"] *= 2  # all smaller sizes together take as long as the whole
     for place, seed in enumerate(ranked["seeds"], 1):  # the seeds of one curve share their test rows
         suite["experiments"][f"{CURVE}_{place}"] = {
             "dataset": ranked["dataset"],
             "seeds": [seed],
             "protocol": "learning_curve",
             "settings": {"train_rows": list(sizes), "test_rows": 10**9, "first_seed": seed},
+            "time_limit": 2 * suite["time_limit"],  # all smaller sizes together take as long as the whole
             "methods": methods,
         }
     _write_yaml(workspace.suite, suite)

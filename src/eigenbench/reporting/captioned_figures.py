@@ -10,7 +10,7 @@ from operator import attrgetter
 
 import numpy as np
 import pandas as pd
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from eigenbench.bench.exhibits import Exhibit
 from eigenbench.bench.records.record import Confusion
@@ -50,6 +50,12 @@ class CaptionedFigure:
     def svg(self) -> Markup:
         """The SVG element of the page."""
         return self.drawing.svg(self.key)
+
+    @property
+    def svg_file(self) -> str:
+        """The picture as a file of its own, labelled with the description."""
+        label = f'role="img" aria-label="{escape(self.alt)}"'
+        return str(self.svg).replace('aria-hidden="true"', label, 1)
 
 
 @dataclass(frozen=True)

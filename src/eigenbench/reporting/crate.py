@@ -58,8 +58,8 @@ def write_crate(
     own = _own_data(suite_path, plan)
     put = f"put {', '.join(own)}, which stayed with the owner, into suites/, " if own else ""
     crate.description = (
-        f"{suite.description or suite.title}. To run it again: pip install "
-        f"'eigenbench[suite]=={__version__}', {put}then eigenbench run suites/{suite_path.name}"
+        f"{suite.description or suite.title}. To run it again: install version {__version__} of eigenbench "
+        f"with its extra suite, {put}then eigenbench run suites/{suite_path.name}"
     )
     crate.license = licence
     workflow = crate.add_workflow(

@@ -20,7 +20,8 @@ OVER_ROWS = "Wilson over test rows"
 #: From stored predictions.
 ROWS_AND_SEEDS = "over test rows and seeds"
 ROWS_AND_SPLITS = "over test rows and splits"
-KINDS = (ROWS_AND_SEEDS, ROWS_AND_SPLITS, OVER_SEEDS, OVER_SHARED_ROWS, OVER_ROWS)
+ROWS_OF_ONE_RUN = "over test rows of one run"
+KINDS = (ROWS_AND_SEEDS, ROWS_AND_SPLITS, ROWS_OF_ONE_RUN, OVER_SEEDS, OVER_SHARED_ROWS, OVER_ROWS)
 
 #: Shares of wrong test rows.
 _ERRORS = ("test_error", "nn_error", "raw_nn_error")

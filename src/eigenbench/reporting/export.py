@@ -37,7 +37,7 @@ TABLES: dict[str, Callable[[ShownTable, str], str]] = {
     "csv": lambda shown, csv: csv,
 }
 FIGURES: dict[str, Callable[[CaptionedFigure], bytes]] = {
-    "svg": lambda picture: picture.svg.encode(),
+    "svg": lambda picture: picture.svg_file.encode(),
     "png": lambda picture: picture.drawing.png(),
     "pdf": lambda picture: picture.drawing.pdf(),
 }

@@ -144,12 +144,12 @@ def _draw_bars(axes: Axes, bars: Sequence[_Bar]) -> None:
 
 
 def published_by_group(published: Iterable[PublishedComparison], metric: str) -> dict[tuple[str, str], float]:
-    """Return the published numbers on a metric, without bounds, by method and classifier."""
-    return {
-        row.group.key: row.number.value
-        for row in published
-        if row.group is not None and row.number.metric == metric and not row.number.bound
-    }
+    """Return the first published number on a metric, without bounds, by method and classifier."""
+    found: dict[tuple[str, str], float] = {}
+    for row in published:
+        if row.group is not None and row.number.metric == metric and not row.number.bound:
+            found.setdefault(row.group.key, row.number.value)
+    return found
 
 
 def forest_plot(

@@ -48,6 +48,10 @@ _COMPLETENESS = ("n_seeds", "n_planned", "without_result", "grid_edge", "scaled_
 _FURTHER = ("train_rows", "classes", "search_seconds")
 COLUMNS = (*_IDENTITY, *_ESTIMATE, *_COMPARED, *_QUALITY, *_COSTS, *_COMPLETENESS, *_FURTHER)
 
+#: Errors of kernels, which differ between methods by powers of ten, and the basis of their test.
+_OVER_POWERS_OF_TEN = ("kernel_mse", "expected_kernel_mse")
+_OVER_LOGS = "logarithms of the values of the seeds"
+
 _ONE_TEST_SET = "No test: without stored predictions, one test set gives no variance over its rows."
 _ALONE = "No test: it lacks seeds or splits that the others have."
 _NO_SPREAD = "No test: its differences from the best do not vary."
@@ -143,8 +147,27 @@ def compare_groups(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> M
     overlap = max(group.overlap for group in complete.values())
     if overlap >= 1:
         return replace(untested, refusal=_ONE_TEST_SET) if len(complete) > 1 else untested
-    tested = compare_values(values, overlap=overlap, lower_is_better=lower)
+    tested = _compare_seeds(values, metric, overlap=overlap, lower=lower)
     return replace(tested, table=tested.table.combine_first(untested.table))
+
+
+def _compare_seeds(values: pd.DataFrame, metric: str, *, overlap: float, lower: bool) -> MethodDifferences:
+    """Compare the values of the seeds; positive kernel errors, which differ by powers of ten, by logarithms.
+
+    The test of logarithms gives tie mark and p-value. A difference of means then has no interval.
+    """
+    tested = compare_values(values, overlap=overlap, lower_is_better=lower)
+    if split_size(metric)[0] not in _OVER_POWERS_OF_TEN or not (values > 0).all(axis=None):
+        return tested
+    of_logs = compare_values(np.log(values), overlap=overlap, lower_is_better=lower)
+    best = tested.table["difference"] == 0
+    if not (of_logs.table["difference"] == 0).equals(best):
+        return tested
+    table = tested.table.assign(
+        **{name: of_logs.table[name] for name in ("tied", "p_value", "n_to_settle")},
+        **dict.fromkeys(("difference_low", "difference_high", "detectable"), math.nan),
+    )
+    return MethodDifferences(table, _OVER_LOGS, of_logs.refusal)
 
 
 def in_order(board: pd.DataFrame, groups: Sequence[RunGroup]) -> list[RunGroup]:
@@ -201,10 +224,7 @@ def significance(board: pd.DataFrame) -> str:
         return ""
     others = ranked["tied"].iloc[1:]
     if others.isna().all():
-        if ranked["refusal"].fillna("").any():
-            return "unknown: no test was possible"
-        redrawn = ranked["compared_over"].iloc[0] == OVER_SPLITS
-        return f"unknown: too few {'splits' if redrawn else 'seeds'} for a test"
+        return "unknown: no test was possible"
     if n_tied := int(others.fillna(False).sum()):
         return f"no: ties with {n_tied} other{'s' if n_tied > 1 else ''}"
     if others.isna().any():
@@ -254,11 +274,12 @@ def comparison_notes(board: pd.DataFrame) -> list[str]:
     refused = board[board["refusal"].fillna("") != ""]
     if not board["p_value"].notna().any():
         return refused["refusal"].iloc[:1].tolist()
-    style = metric_style(str(board["metric"].iloc[0]))
-    unit = " points" if style.unit == "%" else f" in {style.label}"
-    found = f"{style.measured(float(board['detectable'].median()))}{unit}"
     basis = board["compared_over"].dropna().iloc[0]
-    notes = [f"Compared over {basis}. A difference of {found} is found with a probability of 80 %."]
+    notes = [f"Compared over {basis}."]
+    if not math.isnan(detectable := float(board["detectable"].median())):
+        style = metric_style(str(board["metric"].iloc[0]))
+        found = f"{style.measured(detectable)}{' points' if style.unit == '%' else f' in {style.label}'}"
+        notes[0] += f" A difference of {found} is found with a probability of 80 %."
     if board["tied"].fillna(False).sum() > 1:
         notes[0] = f"{TIED} ties with the best. {notes[0]}"
     open_ones = board[board["n_to_settle"].notna()].sort_values("n_to_settle")

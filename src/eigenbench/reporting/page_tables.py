@@ -10,7 +10,7 @@ import pandas as pd
 
 from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.reporting.display_names import classifier_name, experiment_name, label_name
-from eigenbench.reporting.estimates import KINDS, OVER_ROWS
+from eigenbench.reporting.estimates import KINDS, OVER_ROWS, ROWS_OF_ONE_RUN
 from eigenbench.reporting.formatting import (
     by_size,
     count,
@@ -72,7 +72,7 @@ def leaderboard_table(
     with_what = f" with {classifier_name(common.pop())}" if trained and len(common) == 1 else ""
     caption = f"{title}: {style.label}{with_what}, best first: mean over seeds with its 95 % interval."
     caption += " The interval of one seed is over test rows." * any(
-        line["n_seeds"] == 1 and line["interval"] == OVER_ROWS for line in lines
+        line["n_seeds"] == 1 and line["interval"] in (OVER_ROWS, ROWS_OF_ONE_RUN) for line in lines
     )
     caption += f" {TIED} marks ties with the best (5 % level)." * bool(mark)
     caption += " ◆ marks the Pareto front of result and time."

@@ -112,7 +112,7 @@ class PublishedComparison:
 
     @property
     def verdict(self) -> str:
-        """The verdict in words, with ``(3 of 5 seeds)`` if not all; or ``not run (why)``."""
+        """The verdict in words, with its mark and ``(3 of 5 seeds)`` if not all; or ``not run (why)``."""
         if self.estimate is None:
             return f"not run ({self.why})"
         if self.number.bound:
@@ -121,7 +121,7 @@ class PublishedComparison:
             return "within bound" if within else "beyond bound"
         if self.repeats:
             return f"judged elsewhere: {self.repeats}"
-        return f"{self.outcome} ({self.seeds_note})" if self.seeds_note else self.outcome
+        return f"{self.marked_outcome} ({self.seeds_note})" if self.seeds_note else self.marked_outcome
 
     @property
     def identity(self) -> tuple[object, ...]:

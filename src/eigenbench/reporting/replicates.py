@@ -28,6 +28,7 @@ from eigenbench.reporting.estimates import (
     OVER_ROWS,
     ROWS_AND_SEEDS,
     ROWS_AND_SPLITS,
+    ROWS_OF_ONE_RUN,
     Estimate,
     estimate,
     prediction_interval,
@@ -103,7 +104,9 @@ class RunGroup:
         interval = mean_interval(found.by_seed, test_rows=found.test_rows, groups=found.groups)
         kind = ROWS_AND_SPLITS
         if found.test_rows is None:
-            kind = ROWS_AND_SEEDS if len(records) > 1 and not records[0].deterministic else OVER_ROWS
+            is_share = next(iter(found.by_seed.values())).is_share
+            of_one_run = OVER_ROWS if is_share else ROWS_OF_ONE_RUN
+            kind = ROWS_AND_SEEDS if len(records) > 1 and not records[0].deterministic else of_one_run
         low, high = within_range(metric, interval.low, interval.high, values["n_test"])
         return Estimate(math.fsum(values["values"]) / len(records), low, high, len(records), kind)
 

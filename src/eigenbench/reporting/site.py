@@ -49,7 +49,9 @@ def render(inputs: ReportInputs, reports_dir: Path, logs_dir: Path | None = None
     }
     files_of_runs = run_tables.RunFiles(reports_dir, inputs.results_dir, logs_dir)
     texts["index.html"] = _page(inputs, views, files_of_runs, list(texts))
-    figures = {f"{FIGURES}/{picture.key}.svg": picture.svg for view in views for picture in view.pictures}
+    figures = {
+        f"{FIGURES}/{picture.key}.svg": picture.svg_file for view in views for picture in view.pictures
+    }
     try:
         with replacing_entries(reports_dir) as folder:
             (folder / FIGURES).mkdir()
@@ -109,6 +111,7 @@ def _environment(files: run_tables.RunFiles) -> jinja2.Environment:
         "infinity": math.inf,
         "largest_ratio": LARGEST_RATIO,
         "leaderboard": leaderboard,
+        "lower_is_better": formatting.lower_is_better,
         "machines": MachineCounts(),
         "metric_style": formatting.metric_style,
         "page_tables": page_tables,

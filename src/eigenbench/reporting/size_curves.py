@@ -110,7 +110,10 @@ def _line(group: RunGroup, name: str) -> _Line | None:
     steps = sorted(values)
     return _Line(
         steps,
-        [estimate(name, values[step], deterministic=deterministic, n_test=None) for step in steps],
+        [
+            estimate(name, values[step], deterministic=deterministic, n_test=None, overlap=group.overlap)
+            for step in steps
+        ],
         sorted({size for record in group.finished for size in failed_sizes(record)}),
     )
 

@@ -356,7 +356,7 @@ class SuiteImport:
         files = {f"{name}.csv": frame_csv([table], list(table)).encode() for name, table in tables.items()}
         if spec:
             figures = experiment_figures(spec, [item.runs for item in found], experiment)
-            files |= {f"figures/{figure.key}.svg": figure.svg.encode() for figure in figures}
+            files |= {f"figures/{figure.key}.svg": figure.svg_file.encode() for figure in figures}
         return self.store.write(
             Key(OVERVIEW, experiment),
             f"overview · {experiment_name(experiment, found[0].runs.records[0].dataset)}",
