@@ -1,6 +1,7 @@
 """The RO-Crate of a suite, read back by the library that archives use."""
 
 import shutil
+from importlib.metadata import version
 
 import pytest
 
@@ -35,6 +36,8 @@ def test_it_holds_every_record_and_says_what_made_it(write, tmp_path, results_di
     for place, path in records.items():
         assert (tmp_path / "crate" / "results" / place).read_bytes() == path.read_bytes()
     assert run["instrument"] == crate.mainEntity
+    assert crate.mainEntity["programmingLanguage"]["version"] == version("snakemake")
+    assert ".." not in crate.description
     assert (tmp_path / "crate" / "Snakefile").is_file()
     info = {record.dataset_info for record in map(read_record, records.values()) if record.dataset_info}
     data = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +58,10 @@ def write_crate(
     crate.name = f"eigenbench {suite.name}: {suite.title}"
     own = _own_data(suite_path, plan)
     put = f"put {', '.join(own)}, which stayed with the owner, into suites/, " if own else ""
+    what = (suite.description or suite.title).strip().rstrip(".")
     crate.description = (
-        f"{suite.description or suite.title}. To run it again: install version {__version__} of eigenbench "
-        f"with its extra suite, {put}then eigenbench run suites/{suite_path.name}"
+        f"{what}. To run it again: install version {__version__} of eigenbench with its extra suite, "
+        f"{put}then eigenbench run suites/{suite_path.name}"
     )
     crate.license = licence
     workflow = crate.add_workflow(
@@ -67,6 +69,7 @@ def write_crate(
         "Snakefile",
         main=True,
         lang="snakemake",
+        lang_version=version("snakemake"),
         properties={"name": "eigenbench", "version": __version__},
     )
     read: list[Any] = [
