@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from page_parts import table, write_parts
+from rank_claims import rank_claim_support
 from reference_verdicts import reference_comparisons
 
 from eigenbench.bench.jobs.plan import load_plan
-from eigenbench.comparison.rank_intervals import rank_claim_support
 from eigenbench.comparison.ranks import holm
 from eigenbench.datasets.project_files import project_folder
 from eigenbench.reporting.formatting import ratio

@@ -2,9 +2,10 @@ from itertools import chain, combinations
 
 import numpy as np
 import pytest
+from rank_claims import rank_claim_support
 from simulation import table
 
-from eigenbench.comparison.rank_intervals import rank_claim_support, rank_intervals
+from eigenbench.comparison.rank_intervals import rank_intervals
 
 
 def test_intervals_hold_the_ranks_of_the_table():

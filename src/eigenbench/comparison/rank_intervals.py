@@ -1,4 +1,4 @@
-"""Uncertainty of ranks: bootstraps over datasets, and over the choice of rivals."""
+"""Uncertainty of ranks: bootstraps over datasets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rank_intervals(errors: pd.DataFrame) -> pd.DataFrame:
     """
     table = complete_table(errors, min_methods=1)
     ranks = table.rank(axis=1).to_numpy()
-    resampled = _resample_weights(len(ranks), N_RESAMPLES) @ ranks
+    resampled = resample_weights(len(ranks), N_RESAMPLES) @ ranks
     places = pd.DataFrame(resampled.round(9)).rank(axis=1, method="min").to_numpy()
     ends = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
     found = pd.DataFrame({"mean_rank": ranks.mean(axis=0)}, index=table.columns)
@@ -41,33 +41,7 @@ def rank_intervals(errors: pd.DataFrame) -> pd.DataFrame:
     return found.sort_values("mean_rank", kind="stable")
 
 
-def rank_claim_support(
-    errors: pd.DataFrame, better: str, worse: str, *, n_resamples: int = N_RESAMPLES
-) -> float:
-    """Compute how surely one method ranks before another, whichever rivals compete.
-
-    A third method moves the difference of their mean ranks by the share of datasets on which it lies between
-    them, for or against. The least favourable pool of rivals is therefore all that move it against the claim,
-    and no pool has to be tried. Returns the share of resamples of the datasets in which ``better`` has the
-    lower mean rank in every pool; 0 where it has not on the datasets as they are. A page may state the claim
-    from .95 on.
-    """
-    table = complete_table(errors)
-    first, second = table[better].to_numpy(), table[worse].to_numpy()
-    rivals = table.drop(columns=[better, worse]).to_numpy()
-    own = _signs(first, second)
-    moves = (_signs(first[:, None], rivals) - _signs(second[:, None], rivals)) / 2
-    everything = np.vstack([np.full(len(table), 1 / len(table)), _resample_weights(len(table), n_resamples)])
-    worst = everything @ own + np.maximum(0, everything @ moves).sum(axis=1)
-    return float(np.mean(worst[1:] < -1e-9)) if worst[0] < -1e-9 else 0.0
-
-
-def _signs(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the signs of differences of errors; two failures are alike."""
-    return np.subtract(first > second, first < second, dtype=np.float64)
-
-
-def _resample_weights(n_datasets: int, n_resamples: int) -> NDArray[np.float64]:
+def resample_weights(n_datasets: int, n_resamples: int) -> NDArray[np.float64]:
     """Return the weight of each dataset in each resample, shape (n_resamples, n_datasets)."""
     counts = np.random.default_rng(0).multinomial(
         n_datasets, np.full(n_datasets, 1 / n_datasets), size=n_resamples

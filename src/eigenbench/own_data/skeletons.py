@@ -18,16 +18,6 @@ from eigenbench.datasets.errors import DatasetError
 #: A part that can be begun.
 Part = Literal["method", "dataset", "suite", "protocol"]
 
-#: Further steps of a part that is to come with eigenbench: what its tests ask for.
-_TO_CONTRIBUTE: dict[Part, str] = {
-    "method": "an export in src/eigenbench/__init__.py, a recipe in "
-    "config/recipes.yaml, a suite of config/suites, and results for its page in docs/methods",
-    "dataset": "licence, citation and sums in config/datasets.yaml, a suite of config/suites, and "
-    "its name in docs/data.md where a package index does not give it",
-    "suite": "a place in config/suites, and results in reports/reference if it has published numbers",
-    "protocol": "a place in src/eigenbench/bench/protocols, and a suite of config/suites",
-}
-
 
 def new(
     kind: Annotated[Part, typer.Argument(help="What to create.")],
@@ -42,7 +32,7 @@ def new(
         typer.echo(path)
     if kind == "suite":
         typer.echo(f"Run it with: eigenbench run {folder / name}.yaml", err=True)
-    typer.echo(f"To bring it into eigenbench itself, add {_TO_CONTRIBUTE[kind]}.", err=True)
+    typer.echo("To contribute it to eigenbench: see CONTRIBUTING.md in the repository.", err=True)
 
 
 def write_skeleton(kind: Part, name: str, folder: Path) -> list[Path]:
