@@ -32,6 +32,12 @@ def test_the_claims_of_the_first_paragraph(errors):
     ratios = ratio_of_errors(printed["gem"], printed["random"])
     assert (ratios["high"].dropna() < 1).all()
     assert ratios["ratio"].round(2).tolist()[::3] == [0.89, 0.08]
+    assert ratios["ratio"].round(2)[4000] == 0.21
+    assert ratios[["low", "high"]].round(2).loc[[320, 4000]].to_numpy().tolist() == [
+        [0.87, 0.91],
+        [0.18, 0.23],
+    ]
+    assert ratios[["low", "high"]].loc[16000].isna().all()
     for rival in printed.keys() - relatives:
         for name in relatives:
             assert ratio_of_errors(printed[name], printed[rival])["high"][4000] < 1, rival
@@ -39,6 +45,11 @@ def test_the_claims_of_the_first_paragraph(errors):
     ratios = ratio_of_errors(mnist["gem"], mnist["random"])
     assert (ratios["high"].dropna() < 1).all()
     assert ratios["ratio"].round(2).tolist()[::4] == [0.76, 0.36]
+    assert ratios["ratio"].round(2)[16000] == 0.43
+    assert ratios[["low", "high"]].round(2).loc[[250, 16000]].to_numpy().tolist() == [
+        [0.74, 0.79],
+        [0.36, 0.51],
+    ]
     assert rows_needed(mnist["gem"], mnist["random"], 1000).rows == pytest.approx(5700, rel=0.02)
     for rival, worse in {
         "lightgbm": [4000],
