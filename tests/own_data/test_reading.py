@@ -282,6 +282,13 @@ def test_test_images_and_new_ones_get_the_size_and_colours_of_the_training_image
         assert read_user_file(tmp_path / name, like=train).features.shape == (2, 32 * 32 * 3)
     save(Image.new("L", (50, 40)), tmp_path / "new" / "1.png")
     assert read_images(tmp_path / "new", train.image_shape).shape == (1, 32 * 32 * 3)
+    save(
+        np.kron(np.indices((32, 32)).sum(axis=0) % 2 * 255, np.ones((4, 4))).astype(np.uint8),
+        tmp_path / "big.png",
+    )
+    large = read_images(tmp_path, (64, 64, 1))
+    assert large.shape[1] == 64 * 64
+    assert large[0].std() > 0.3, "scaled at once, not to 32 × 32 before"
     grey = read_user_file(tmp_path / "test")
     assert read_user_file(tmp_path / "train", like=grey).features.shape == (2, 50 * 40)
 
@@ -504,6 +511,6 @@ def test_a_split_by_time_tests_the_last_fifth_and_leaves_the_times_out():
     assert test.features["a"].tolist() == [9.0, 8.0]
     assert list(train.features.columns) == ["a"]
     assert len(make_problem(train, test).matrix) == 10
-    for column, reason in [("b", "no column 'b'"), ("late", "constant")]:
+    for column, reason in [("b", "no column 'b'"), ("late", "the same value")]:
         with pytest.raises(OwnDataError, match=reason):
             split_by_time(split_columns("data.csv", frame.assign(late=1), ["y"], None), column)

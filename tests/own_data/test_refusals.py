@@ -43,6 +43,12 @@ def test_decimal_sign_and_kind_reach_the_column_of_time():
         split_by_time(table, "t", kinds={"t": "category"})
 
 
+def test_one_time_for_all_rows_is_refused():
+    table = table_of("X", pd.DataFrame({"t": ["2024-01-01"] * 20, "x": X[:, 0]}), Y)
+    with pytest.raises(OwnDataError, match="--time t: every row has the same value there"):
+        make_problem(table, time="t")
+
+
 def test_a_column_whose_name_has_a_comma_is_dropped(tmp_path):
     path = tmp_path / "a.csv"
     pd.DataFrame({"Height, cm": X[:, 0], "x": X[:, 1], "kind": Y}).to_csv(path, index=False)

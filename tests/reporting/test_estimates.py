@@ -46,6 +46,11 @@ def test_the_variance_of_a_mean_counts_shared_test_rows(overlap, factor):
         ("unexplained_variance", (0, 1.75)),
         ("expected_kernel_mse_at_4096", (0, 1.75)),
         ("test_error_at_1000", (0, 1)),
+        ("test_precision_at_1", (0, 1)),
+        ("test_ps_ndcg_at_5", (0, 1.75)),
+        ("test_macro_f1_at_half", (0, 1)),
+        ("progressive_error", (0, 1)),
+        ("kernel_relative_error_at_512", (0, 1.75)),
     ],
 )
 def test_ends_are_values_that_the_metric_can_have(metric, ends):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from eigenbench.bench.exhibits import BaseExhibit, Boxes, Exhibit, Histogram, Images, Scatter
+from eigenbench.bench.records.record import Confusion
 from eigenbench.reporting import exhibit_plots
 
 SCATTER = Scatter(title="t", x=[0.0, 1.0], y=[0.5, 2.0], labels=["a", "b"], x_label="left", y_label="up")
@@ -120,3 +121,11 @@ def test_exhibits_become_files_for_the_dashboard():
         assert min(pixels.shape) > 50
         assert pixels.max() == 255
         assert pixels.min() < 100
+
+
+def test_long_class_names_are_cut_at_letters():
+    labels = ["Iris-versicolor", "agricultural_land", "short"]
+    found = exhibit_plots.confusion_drawing(Confusion(labels=labels, matrix=np.eye(3, dtype=int).tolist()))
+    assert {"Iris-versicol…", "agricultural_…", "short"} <= set(
+        re.findall(r">([^<>]+)</text>", found.svg("k"))
+    )

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from record_files import plan_of
 from reference_verdicts import shipped_plans
 
+from eigenbench.reporting.captioned_figures import experiment_figures
 from eigenbench.reporting.display_names import method_name
 from eigenbench.reporting.drawing import COLOURS
 from eigenbench.reporting.figures import error_against, forest_plot, published_by_group
@@ -50,6 +51,14 @@ def test_of_sixty_methods_the_front_is_named_and_every_point_says_its_name(recor
 def test_one_place_makes_no_chart(records):
     groups = groups_of(NAMES[:3], records, [1.0] * 3)
     assert error_against(groups, "test_error", lambda record: record.fit_seconds, "time (s)") is None
+
+
+def test_a_metric_at_few_labels_is_drawn_against_its_costs(suite, records):
+    groups = groups_of(NAMES[:3], records, [1.0, 2.0, 3.0])
+    for group in groups:
+        group.records[0].metrics["test_precision_at_1"] = group.records[0].metrics["test_error"]
+    spec = suite.experiments["mnist"].model_copy(update={"headline": "test_precision_at_1"})
+    assert "x-time" in {figure.key for figure in experiment_figures(spec, groups, "x")}
 
 
 def of_mnist(suite, few) -> list[RunGroup]:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eigenbench.bench.suites.parts import MULTICLASS_METRICS, MULTILABEL_METRICS, REGRESSION_METRICS
 from eigenbench.reporting.formatting import by_size, lower_is_better, metric_style, split_size
 
 
@@ -19,6 +20,7 @@ from eigenbench.reporting.formatting import by_size, lower_is_better, metric_sty
         ("chosen_hpca__gamma", "chosen hpca gamma", 1.0, "1"),
         ("examples_per_second", "examples per second", 123456.7, "123,457"),
         ("test_errors", "test errors", 108.0, "108"),
+        ("seconds_at_1000", "time at 1,000 (s)", 9999.7, "10,000"),
     ],
 )
 def test_a_metric_is_written_for_people(metric, heading, value, shown):
@@ -35,6 +37,13 @@ def test_a_metric_is_written_for_people(metric, heading, value, shown):
         ("test_accuracy", False),
         ("precision@1", False),
         ("examples_per_second", False),
+        ("captured_energy_at_40", False),
+        ("test_macro_f1_present_at_half", False),
+        *(
+            (f"test_{name}", not higher)
+            for name, higher in {**MULTILABEL_METRICS, **REGRESSION_METRICS}.items()
+        ),
+        *((f"validation_{name}", True) for name in MULTICLASS_METRICS),
     ],
 )
 def test_the_direction_of_a_metric(metric, lower):

@@ -2,6 +2,9 @@
 
 import csv
 import re
+from pathlib import Path
+from urllib.parse import urlparse
+from urllib.request import url2pathname
 
 import pytest
 from record_files import plan_of
@@ -127,6 +130,23 @@ def test_the_filter_finds_a_whole_name_alone_and_stands_in_the_address(page, bro
         "Deep GEM",
     }
     again.close()
+
+
+def test_the_filter_finds_a_name_with_a_comma(address, browser):
+    report = Path(url2pathname(urlparse(address).path))
+    other = report.with_name("comma.html")
+    other.write_text(report.read_text().replace('data-method="PCA"', 'data-method="PCA, p = 3"'))
+    page = browser.new_page()
+    page.goto(other.as_uri())
+    assert page.locator("datalist option[value='PCA, p = 3']").count() == 1
+    for typed, found in (
+        ("PCA, p = 3", {"PCA, p = 3"}),
+        ("pca, random", {"PCA, p = 3", "Random directions"}),
+    ):
+        page.get_by_label("Show only methods").fill(typed)
+        rows = page.locator("tr[data-method]:visible").all()
+        assert {row.get_attribute("data-method") for row in rows} == found
+    page.close()
 
 
 def test_columns_are_chosen_and_saved_as_shown(page):

@@ -103,6 +103,10 @@ class ComparisonResult:
     curve: Sequence[str] = ()
 
 
+Seen = Callable[[RunProgress, Done], None]
+Ranked = Callable[[ComparisonResult], None]
+
+
 def choose(problem: Problem, options: Options) -> tuple[Methods, str]:
     """Return the methods and the metric; raise `OwnDataError` for what there is not."""
     least = FINISH_S / (1 - _CURVE_SHARE * options.curve)
@@ -180,8 +184,8 @@ def run_comparison(
     options: Options,
     *,
     started: float | None = None,
-    seen: Callable[[RunProgress, Done], None] = lambda watch, done: None,
-    ranked: Callable[[ComparisonResult], None] = lambda outcome: None,
+    seen: Seen = lambda watch, done: None,
+    ranked: Ranked = lambda outcome: None,
 ) -> ComparisonResult:
     """Compare methods on a problem, in a folder for all that is written.
 
@@ -202,12 +206,7 @@ def run_comparison(
 
 
 def _fitted(
-    problem: Problem,
-    workspace: Workspace,
-    options: Options,
-    deadline: float,
-    seen: Callable[[RunProgress, Done], None],
-    ranked: Callable[[ComparisonResult], None],
+    problem: Problem, workspace: Workspace, options: Options, deadline: float, seen: Seen, ranked: Ranked
 ) -> ComparisonResult:
     """Fit until the deadline, by `time.monotonic`, rank, draw the curve, report and save the winner."""
     watch = RunProgress(workspace)
@@ -264,11 +263,7 @@ def _note(watch: RunProgress, done: Done, end: FitsEnd) -> str:
 
 
 def _curve(
-    outcome: ComparisonResult,
-    sizes: list[int],
-    cores: int,
-    deadline: float,
-    seen: Callable[[RunProgress, Done], None],
+    outcome: ComparisonResult, sizes: list[int], cores: int, deadline: float, seen: Seen
 ) -> tuple[list[str], FitsEnd]:
     """Fit the best lines at four sizes of the training set, write their errors, and say what they mean."""
     workspace, board = outcome.workspace, outcome.board

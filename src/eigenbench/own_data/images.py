@@ -16,7 +16,6 @@ SIDE = 32
 
 _LARGEST_SIDE = 64
 
-
 #: Height, width and number of colours of the images of one dataset.
 ImageShape = tuple[int, int, int]
 
@@ -34,7 +33,7 @@ def read_image_folder(
     `OwnDataError`.
     """
     folder = Path(folder)
-    found = _images(folder.glob("*/*"))
+    found = _images(folder.glob("*/*"), shape)
     if not found:
         raise OwnDataError(f"{folder} holds no images in folders, one folder for each class")
     images = list(found.values())
@@ -48,14 +47,14 @@ def read_images(folder: str | Path, shape: ImageShape) -> np.ndarray:
     ``shape`` is that of the images that the model was fitted on; see `read_image_folder`.
     """
     folder = Path(folder)
-    images = list(_images([*folder.glob("*"), *folder.glob("*/*")]).values())
+    images = list(_images([*folder.glob("*"), *folder.glob("*/*")], shape).values())
     if not images:
         raise OwnDataError(f"{folder} holds no images")
     return _rows(images, shape)
 
 
-def _images(paths: Iterable[Path]) -> dict[Path, Any]:
-    """Decode the files that are images, in the order of their names."""
+def _images(paths: Iterable[Path], shape: ImageShape | None = None) -> dict[Path, Any]:
+    """Decode the files that are images, in the order of their names, scaled to a shape or as they need."""
     from PIL import Image, UnidentifiedImageError
 
     found = {}
@@ -63,7 +62,7 @@ def _images(paths: Iterable[Path]) -> dict[Path, Any]:
         if path.is_file() and not path.name.startswith(".") and not path.parent.name.startswith("."):
             try:
                 with Image.open(path) as image:
-                    found[path] = _decoded(image)
+                    found[path] = _decoded(image, shape)
             except UnidentifiedImageError:
                 continue
             except (OSError, SyntaxError, Image.DecompressionBombError) as error:
@@ -79,7 +78,7 @@ def _shared_shape(images: Sequence[Any]) -> ImageShape:
     return height, width, 3 if any(image.mode == "RGB" for image in images) else 1
 
 
-def _decoded(image: Any) -> Any:
+def _decoded(image: Any, shape: ImageShape | None) -> Any:
     """Return an image upright, L, RGB or (above eight bits) F from 0 to 1, no larger than what is needed."""
     from PIL import Image, ImageOps
 
@@ -95,6 +94,8 @@ def _decoded(image: Any) -> Any:
         if image.has_transparency_data:
             image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image.convert("RGBA"))
         decoded = image.convert("L" if grey else "RGB")
+    if shape:
+        return decoded.resize((shape[1], shape[0]))
     return decoded.resize((SIDE, SIDE)) if max(decoded.size) > _LARGEST_SIDE else decoded
 
 

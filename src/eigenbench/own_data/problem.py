@@ -164,6 +164,8 @@ def split_by_time(
     if issparse(table.features) or column not in table.features.columns:
         known = () if issparse(table.features) else table.features.columns
         raise unknown("column", column, known)
+    if table.features[column].nunique(dropna=False) < 2:
+        raise OwnDataError(f"--time {column}: every row has the same value there")
     try:
         own = {name: kind for name, kind in (kinds or {}).items() if name == column}
         encoder = TableEncoder(decimal, own).fit(table.features[[column]])

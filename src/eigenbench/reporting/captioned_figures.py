@@ -22,7 +22,7 @@ from eigenbench.reporting.figures import LARGEST_RATIO, error_against, heat_map,
 from eigenbench.reporting.formatting import metric_style, sentence, split_size
 from eigenbench.reporting.leaderboard import in_order
 from eigenbench.reporting.replicates import RunGroup, failed_sizes, headline_direction, total_seconds
-from eigenbench.reporting.size_curves import LEARNING, curve_label, mean_curves
+from eigenbench.reporting.size_curves import LEARNING, mean_curves
 from eigenbench.reporting.suite_ranks import SuiteRanks
 
 #: Pictures of embeddings that an experiment shows side by side.
@@ -71,7 +71,7 @@ def experiment_figures(
     spec: ExperimentSpec, groups: Sequence[RunGroup], anchor: str
 ) -> list[CaptionedFigure]:
     """Draw what an experiment measured: against its costs, and over steps or sizes."""
-    found = [] if split_size(spec.headline)[1] else _against_costs(spec, groups, anchor)
+    found = [] if spec.protocol and split_size(spec.headline)[1] else _against_costs(spec, groups, anchor)
     return found + _curves(spec, groups, anchor)
 
 
@@ -170,8 +170,9 @@ def _curves(spec: ExperimentSpec, groups: Sequence[RunGroup], anchor: str) -> li
     names = dict.fromkeys(name for group in groups for record in group.finished for name in record.curves)
     found = []
     for number, name in enumerate(names, start=1):
-        label = curve_label(name)
-        direction = better if name.partition("_by_")[0] == split_size(spec.headline)[0] else ""
+        metric = name.partition("_by_")[0]
+        label = metric_style(metric).label
+        direction = better if metric == split_size(spec.headline)[0] else ""
         found += drawn(
             f"{anchor}-curve-{number}-{re.sub('[^A-Za-z0-9]+', '-', name)}",
             mean_curves(groups, name),

@@ -59,9 +59,7 @@ _DATASETS = {
     "seq_go": "Yeast genes (GO)",
     "wdbc": "Breast masses (WDBC)",
 }
-_ACRONYMS = (
-    "aloi craft emnist gem lda lfda lshtc lshtc4 mmc mnist nca odp pca plst rcv1 sir timit umap usps vca"
-)
+_ACRONYMS = "aloi craft emnist gem lda lfda lshtc mmc mnist nca odp pca plst rcv1 sir timit umap usps vca"
 _PEOPLE = "fourier hadamard hermite maclaurin rembrandt"
 #: Words that are not written as they stand in a key.
 _WORDS = {

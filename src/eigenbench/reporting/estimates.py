@@ -27,24 +27,12 @@ KINDS = (ROWS_AND_SEEDS, ROWS_AND_SPLITS, ROWS_OF_ONE_RUN, OVER_SEEDS, OVER_SHAR
 _ERRORS = ("test_error", "nn_error", "raw_nn_error")
 #: Metrics from 0 on, and those from 0 to 1.
 _FROM_ZERO = {
-    "log_loss",
-    "brier",
-    "rmse",
-    "mae",
-    "nn_error_ratio",
-    "unexplained_variance",
-    "kernel_mse",
-    "expected_kernel_mse",
+    *("log_loss", "brier", "rmse", "mae", "nn_error_ratio", "unexplained_variance"),
+    *("kernel_mse", "expected_kernel_mse", "kernel_relative_error"),
     *(name for name in MULTILABEL_METRICS if name.startswith("ps_")),
 }
-_SHARES = {
-    "calibration_error",
-    "nn_error",
-    "raw_nn_error",
-    "balanced_risk",
-    *MULTICLASS_METRICS,
-    *MULTILABEL_METRICS,
-} - _FROM_ZERO
+_SHARES = {"calibration_error", "nn_error", "raw_nn_error", "balanced_risk"}
+_SHARES |= {*MULTICLASS_METRICS, *MULTILABEL_METRICS} - _FROM_ZERO
 
 
 @dataclass(frozen=True)
@@ -64,12 +52,7 @@ class Estimate:
 
 
 def estimate(
-    metric: str,
-    values: Sequence[float],
-    *,
-    deterministic: bool,
-    n_test: int | None,
-    overlap: float = 0.0,
+    metric: str, values: Sequence[float], *, deterministic: bool, n_test: int | None, overlap: float = 0.0
 ) -> Estimate:
     """Estimate a metric from one value per seed, with its 95 % interval.
 
@@ -116,9 +99,11 @@ def prediction_interval(
 
 def within_range(metric: str, low: float, high: float, n_test: int | None) -> tuple[float, float]:
     """Cut the ends of an interval to the values that a metric of classes or labels can have."""
-    name = split_size(metric)[0].removeprefix("test_")
+    whole = metric.removeprefix("test_").removesuffix("_at_half")
+    name = split_size(whole)[0]
     if name == "errors":
         return max(low, 0.0), min(high, n_test or math.inf)
-    if name in _FROM_ZERO:
+    if {name, whole} & _FROM_ZERO:
         return max(low, 0.0), high
-    return (max(low, 0.0), min(high, 1.0)) if name in _SHARES else (low, high)
+    share = {name, whole} & _SHARES or name.endswith("error")
+    return (max(low, 0.0), min(high, 1.0)) if share else (low, high)

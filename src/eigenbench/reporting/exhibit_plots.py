@@ -70,7 +70,7 @@ def confusion_drawing(confusion: Confusion) -> Drawing:
         for row, column in np.argwhere(counts):
             text = f"{counts[row, column]}"
             axes.text(column, row, text, ha="center", va="center", fontsize=7, color="#14181d")
-        names = [textwrap.shorten(label, 14, placeholder="…") for label in confusion.labels]
+        names = [label if len(label) <= 14 else f"{label[:13]}…" for label in confusion.labels]
         tight = max(map(len, names)) > 3
         axes.set_xticks(range(len(names)), names, fontsize=8, rotation=90 if tight else 0)
         axes.set_yticks(range(len(names)), names, fontsize=8)

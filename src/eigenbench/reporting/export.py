@@ -8,8 +8,9 @@ from pathlib import Path
 from eigenbench.atomic_files import replacing_entries
 from eigenbench.reporting import ReportError
 from eigenbench.reporting.captioned_figures import CaptionedFigure
+from eigenbench.reporting.csv_files import frame_csv
 from eigenbench.reporting.inputs import read_inputs
-from eigenbench.reporting.leaderboard import leaderboard_csv
+from eigenbench.reporting.leaderboard import COLUMNS
 from eigenbench.reporting.page_tables import pairs_table, published_table, ranks_table
 from eigenbench.reporting.published import comparison_csv
 from eigenbench.reporting.sections import SuiteView, suite_views
@@ -23,7 +24,7 @@ def paper_tables(view: SuiteView) -> Iterator[tuple[ShownTable, str]]:
         shown = published_table(f"{view.suite.name}-published", view.comparisons)
         yield shown, comparison_csv(view.comparisons)
     for experiment in view.experiments:
-        yield experiment.leaderboard, leaderboard_csv([experiment.board])
+        yield experiment.leaderboard, frame_csv([experiment.board], COLUMNS)
     for ranks, _ in view.ranks:
         if not ranks.refusal:
             yield ranks_table(ranks), ranks_csv([ranks])

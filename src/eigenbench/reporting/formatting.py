@@ -43,35 +43,28 @@ class MetricStyle:
 
 
 def _four_digits(value: float) -> str:
-    if value.is_integer() or 1e4 <= abs(value) < 1e9:
+    if value.is_integer() or 1e4 <= abs(value) + 0.5 < 1e9:
         return f"{value:,.0f}" if abs(value) < 1e9 else f"{value:.4g}"
     return f"{value:#.4g}".removesuffix(".")
 
 
 #: Unit, factor and decimals of metrics.
 _STYLES: dict[str, tuple[str, float, int | None]] = {
-    "error": ("%", 100.0, 2),
-    "balanced_error": ("%", 100.0, 2),
-    "accuracy": ("%", 100.0, 2),
+    **dict.fromkeys(("error", "balanced_error", "accuracy", "calibration_error"), ("%", 100.0, 2)),
     "errors": ("", 1.0, 1),
     "log_loss": ("nats", 1.0, 4),
     "brier": ("", 1.0, 4),
-    "calibration_error": ("%", 100.0, 2),
 }
 _WORDS = {
-    "f1": "F1",
+    **{word: word.upper() for word in ("f1", "mse", "rmse", "mae", "auc")},
     "brier": "Brier score",
-    "mse": "MSE",
-    "rmse": "RMSE",
-    "mae": "MAE",
     "r2": "R²",
     "nn": "1-NN",
-    "auc": "AUC",
     "ndcg": "nDCG",
 }
 _HIGHER_IS_BETTER = (
-    *("accuracy", "precision", "recall", "ndcg", "auc", "r2", "f1", "f1_at_half"),
-    *("sibling_fraction", "effective_rank", "response_ratio", "per_second"),
+    *("accuracy", "precision", "recall", "ndcg", "auc", "r2", "f1", "f1_present", "f1_by_label"),
+    *("captured_energy", "sibling_fraction", "effective_rank", "response_ratio", "per_second"),
 )
 
 
@@ -87,7 +80,7 @@ def metric_style(metric: str) -> MetricStyle:
         style = _STYLES["accuracy"]
     elif stem.endswith("nn_error"):
         style = ("", 1.0, 4)  # published as fractions
-    elif stem.endswith("_seconds"):
+    elif f"_{stem}".endswith("_seconds"):
         label, style = label.removesuffix("seconds") + "time", ("s", 1.0, None)
     return MetricStyle(label if size is None else f"{label} at {size:,}", *style)
 
@@ -106,7 +99,7 @@ def by_size(metric: str) -> tuple[str, int]:
 
 def lower_is_better(metric: str) -> bool:
     """Return whether a smaller value of a metric, at any size, is the better one."""
-    stem = split_size(metric.replace("@", "_at_"))[0]
+    stem = split_size(metric.replace("@", "_at_"))[0].removesuffix("_at_half")
     return not stem.endswith(_HIGHER_IS_BETTER)
 
 

@@ -46,11 +46,7 @@ class ReportInputs:
 
 
 def read_inputs(
-    suite_paths: Sequence[Path],
-    results_dir: Path,
-    *,
-    all_suites_in: Path | None = None,
-    warn: bool = False,
+    suite_paths: Sequence[Path], results_dir: Path, *, all_suites_in: Path | None = None, warn: bool = False
 ) -> ReportInputs:
     """Read suites, and the records of the runs that they ask for with the settings that they have now.
 

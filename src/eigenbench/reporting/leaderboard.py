@@ -19,7 +19,6 @@ from eigenbench.comparison.differences import COLUMNS as COMPARED
 from eigenbench.comparison.differences import OVER_SPLITS, MethodDifferences, compare_methods, compare_values
 from eigenbench.comparison.pareto import pareto_front
 from eigenbench.reporting.checks import check_results, scaled_scores
-from eigenbench.reporting.csv_files import frame_csv
 from eigenbench.reporting.display_names import method_name, run_name
 from eigenbench.reporting.formatting import metric_style, split_size
 from eigenbench.reporting.parameters import edge_note
@@ -233,11 +232,6 @@ def significance(board: pd.DataFrame) -> str:
     return f"yes: better than {known}"
 
 
-def best_name(board: pd.DataFrame) -> str:
-    """Return the display name of the first line of a leaderboard; empty where nothing has a rank."""
-    return "" if board["rank"].isna().all() else line_titles(board)[0]
-
-
 def leaderboards(suites: Sequence[Suite], groups: Groups) -> dict[tuple[str, str], pd.DataFrame]:
     """Make the leaderboard of every experiment, by the names of its suite and its own."""
     return {
@@ -291,11 +285,6 @@ def comparison_notes(board: pd.DataFrame) -> list[str]:
             "if the difference is as large as it seems."
         )
     return notes + [f"{ranked_label(line)}: {line['refusal']}" for line in refused.to_dict("records")]
-
-
-def leaderboard_csv(boards: Sequence[pd.DataFrame]) -> str:
-    """Tabulate leaderboards as CSV, raw and unrounded."""
-    return frame_csv(boards, COLUMNS)
 
 
 def _complete(groups: Sequence[RunGroup], metric: str) -> dict[str, RunGroup]:

@@ -14,7 +14,6 @@ from eigenbench.reporting.estimates import KINDS, OVER_ROWS, ROWS_OF_ONE_RUN
 from eigenbench.reporting.formatting import (
     by_size,
     count,
-    lower_is_better,
     metric_style,
     probability,
     ratio,
@@ -189,7 +188,7 @@ def pairs_table(found: SuiteRanks) -> ShownTable:
         names = {"First": label_name(first), "Second": label_name(second)}
         counts = {kind.capitalize(): f"{pair[kind]:.0f}" for kind in ("wins", "ties", "losses")}
         tests = {"p": probability(pair["p_value"]), **_tested_cells(pair, found.shows_holm)}
-        rows.append(Row.of(names | counts | tests, ",".join(names.values())))
+        rows.append(Row.of(names | counts | tests))
     caption = (
         f"Pairs over {found.n_datasets} datasets by {metric_style(found.metric).label}: datasets on which "
         "the first wins, ties and loses; p of Wilcoxon's signed-rank test; geometric mean of the ratio of "
@@ -224,22 +223,20 @@ def _measure_table(
     """Tabulate metrics of one stem by size, or, without a stem, metrics of which the headline is compared."""
     metrics = sorted(metrics, key=by_size) if stem else metrics
     headline = spec.headline in metrics
-    lower = headline_direction(spec) if headline else lower_is_better(metrics[0])
-    better = "lower" if lower else "higher"
-    interval = _interval_note(groups, metrics)
+    lower = headline_direction(spec)
+    better = f"{'lower' if lower else 'higher'} {metric_style(stem or spec.headline).label} is better"
+    best_note = f"; {better}, {_BOLD}." if headline else "."
+    over = f"means over seeds{_interval_note(groups, metrics)}"
     if stem:
-        style, compared = metric_style(stem), metrics
+        style, compared = metric_style(stem), metrics if headline else []
         title = f"{sentence(style.label)} by size"
         headings = [f"{by_size(metric)[1]:,}" for metric in metrics]
-        caption = (
-            f"{sentence(style.heading)} by size, means over seeds{interval}; {better} is better, {_BOLD}."
-        )
+        caption = f"{sentence(style.heading)} by size, {over}{best_note}"
     else:
         title = "All metrics" if headline else "Other metrics"
         headings = [sentence(metric_style(metric).heading) for metric in metrics]
         compared = [spec.headline] if headline else []
-        label = metric_style(spec.headline).label
-        caption = f"Means over seeds{interval}" + f"; {better} {label} is better, {_BOLD}" * headline + "."
+        caption = f"{sentence(over)}{best_note}"
     best = {metric: tie_group_of(groups, metric, lower=lower) for metric in compared}
     rows = []
     for group in groups:

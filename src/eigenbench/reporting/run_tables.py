@@ -16,7 +16,7 @@ from eigenbench.bench.records.record import Record
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.reporting.display_names import dataset_name
 from eigenbench.reporting.formatting import count, metric_style, seconds, sentence
-from eigenbench.reporting.leaderboard import best_name, significance
+from eigenbench.reporting.leaderboard import line_titles, significance
 from eigenbench.reporting.parameters import search_summary
 from eigenbench.reporting.published import VERDICTS, verdict_counts
 from eigenbench.reporting.replicates import RunGroup, reason, status_counts, total_seconds
@@ -134,7 +134,7 @@ def experiments_table(views: Sequence[Any], *, several: bool) -> ShownTable:
             "Significant": significance(view.board) or NONE,
         }
         if view.best:
-            cells["Best method"] = Cell(best_name(view.board), href=view.runs_link(view.best[0]))
+            cells["Best method"] = Cell(line_titles(view.board)[0], href=view.runs_link(view.best[0]))
             cells["Result"] = Cell(view.result, metric_style(view.spec.headline).label)
         if judged:
             link = f"#{view.anchor}-published" if view.reproduced else ""

@@ -22,7 +22,7 @@ from eigenbench.reporting.display_names import dataset_name, method_name
 from eigenbench.reporting.figures import forest_plot, published_by_group
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.inputs import ReportInputs
-from eigenbench.reporting.leaderboard import best_name, in_order, leaderboards, significance
+from eigenbench.reporting.leaderboard import in_order, leaderboards, line_titles, significance
 from eigenbench.reporting.published import PublishedComparison, compare_all_published, verdict_counts
 from eigenbench.reporting.replicates import RunGroup, headline_direction
 from eigenbench.reporting.shown_table import ShownTable
@@ -90,7 +90,7 @@ class ExperimentView:
         order = "lowest" if headline_direction(self.spec) else "highest"
         if metric == "test_errors" and (info := self.best[0].finished[0].dataset_info):
             order, value = "fewest", f"{value} of {info.n_test:,}"
-        texts = [f"{best_name(self.board)} has the {order} {style.label}: {value}."]
+        texts = [f"{line_titles(self.board)[0]} has the {order} {style.label}: {value}."]
         lead = {"yes": "It is significantly", "no": "It", "unknown": "Significance unknown:"}
         answer, _, why = significance(self.board).partition(": ")
         texts += [f"{lead[answer]} {why}."] if answer else []

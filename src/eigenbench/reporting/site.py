@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from eigenbench.atomic_files import replacing_entries
 from eigenbench.reporting import ReportError, formatting, leaderboard, page_tables, run_tables, sections
-from eigenbench.reporting.csv_files import results_csv
+from eigenbench.reporting.csv_files import frame_csv, results_csv
 from eigenbench.reporting.display_names import dataset_name, label_name
 from eigenbench.reporting.figures import LARGEST_RATIO
 from eigenbench.reporting.inputs import ReportInputs
@@ -42,7 +42,7 @@ def render(inputs: ReportInputs, reports_dir: Path, logs_dir: Path | None = None
     texts = {
         "results.csv": results_csv(records),
         "comparison.csv": comparison_csv(row for view in views for row in view.comparisons),
-        "leaderboard.csv": leaderboard.leaderboard_csv(boards),
+        "leaderboard.csv": frame_csv(boards, leaderboard.COLUMNS),
         "ranks.csv": ranks_csv(ranks),
         "pairs.csv": pairs_csv(ranks),
         "searches.csv": searches_csv(records),

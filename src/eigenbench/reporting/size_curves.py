@@ -91,11 +91,6 @@ def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
     return Drawing(draw, (_WIDTH, 3.2 * n_panels + names_height(list(styles), _WIDTH)), n_panels)
 
 
-def curve_label(name: str) -> str:
-    """Return what a curve shows, in words and without what its steps are."""
-    return metric_style(name.partition("_by_")[0]).label
-
-
 def _line(group: RunGroup, name: str) -> _Line | None:
     """Return the line of one method, without steps that have no finite value; of training, the first seed."""
     scale = metric_style(name.partition("_by_")[0]).scale

@@ -7,7 +7,7 @@ import json
 import math
 from functools import cache, partial
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Literal, get_args
 
 from pydantic import Field, ValidationError
 
@@ -23,9 +23,6 @@ RECEIPTS = "receipts"
 ValueVerdict = Literal["within noise", "different", "noise unknown"]
 NoiseSource = Literal["seeds", "rows"]
 RunVerdict = Literal["identical", "within noise", "different", "not compared", "not run", "missing"]
-
-#: Verdicts of a run that was reproduced.
-REPRODUCED: Final = ("identical", "within noise")
 
 
 class ComparedValue(StrictModel):
@@ -163,7 +160,7 @@ class MachineCounts:
                 if (run.experiment, run.method, run.classifier) == (experiment, method, classifier)
             }
             present = receipt.suite == suite and receipt.reference == self._digest(suite)
-            if present and verdicts and verdicts <= set(REPRODUCED):
+            if present and verdicts and verdicts <= {"identical", "within noise"}:
                 machines.add(receipt.machine)
         return len(machines)
 

@@ -21,13 +21,7 @@ from eigenbench.bench.records.current import current_record
 from eigenbench.bench.records.record import Environment, Record
 from eigenbench.bench.records.runs import Run
 from eigenbench.bench.records.sealed_json import DamagedFileError
-from eigenbench.reproduction.receipt import (
-    ComparedRuns,
-    ComparedValue,
-    NoiseSource,
-    Receipt,
-    RunVerdict,
-)
+from eigenbench.reproduction.receipt import ComparedRuns, ComparedValue, NoiseSource, Receipt, RunVerdict
 from eigenbench.reproduction.reference import Reference, ReferenceRun, ReproductionError
 
 LEVEL = 0.95
@@ -67,7 +61,7 @@ def compare_with_reference(
         if isinstance(record, str):
             runs.append(_compared(run, "missing", record))
             continue
-        environment = _without_rate(record.environment)
+        environment = record.environment and record.environment.model_copy(update={"gemm_gflops": None})
         if environment is not None and environment not in environments:
             environments.append(environment)
         noise = partial(
@@ -94,11 +88,6 @@ def compare_with_reference(
         environments=environments,
         runs=_by_outcome(runs),
     )
-
-
-def _without_rate(environment: Environment | None) -> Environment | None:
-    """Leave out the measured rate of the machine, which differs from job to job."""
-    return environment and environment.model_copy(update={"gemm_gflops": None})
 
 
 def _by_outcome(runs: Iterable[ComparedRuns]) -> list[ComparedRuns]:
@@ -131,8 +120,7 @@ def _probability(path: Path) -> NDArray[Any] | None:
 
 
 def _compared(run: Run, verdict: RunVerdict, why: str = "", **fields: Any) -> ComparedRuns:
-    names = ("experiment", "dataset", "method", "classifier")
-    shared = {name: getattr(run, name) for name in names}
+    shared = {name: getattr(run, name) for name in ("experiment", "dataset", "method", "classifier")}
     return ComparedRuns(**shared, seeds=[run.seed], verdict=verdict, why=why, **fields)
 
 
@@ -274,10 +262,10 @@ def is_time_or_memory(metric: str) -> bool:
 
     Examples
     --------
-    >>> [is_time_or_memory(name) for name in ("fit_seconds_at_512", "test_error")]
-    [True, False]
+    >>> [is_time_or_memory(name) for name in ("fit_seconds_at_512", "seconds_at_512", "test_error")]
+    [True, True, False]
     """
-    stem = metric.partition("_at_")[0]
+    stem = f"_{metric.partition('_at_')[0]}"
     return stem.endswith(("_seconds", "_per_second", "_mb", "gemm_ratio", "gemm_cosine_ratio"))
 
 

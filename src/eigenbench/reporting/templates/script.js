@@ -160,20 +160,21 @@
     const plain = (text) => text.toLowerCase().replaceAll("_", " ").trim();
     const marked = [...document.querySelectorAll("[data-method]")].map((element) => ({
       element,
-      names: element.dataset.method.split(",").map(plain),
+      name: plain(element.dataset.method),
       inChart: element.closest("svg") !== null,
       isRow: element.matches("tr"),
     }));
     const rows = marked.filter((one) => one.isRow);
-    const known = new Set(marked.flatMap((one) => one.names.flatMap((name) => [name, name.split(" + ")[0]])));
-    const shown = new Set(rows.flatMap((one) => one.element.dataset.method.split(",")));
+    const known = new Set(marked.flatMap((one) => [one.name, one.name.split(" + ")[0]]));
+    const shown = new Set(rows.map((one) => one.element.dataset.method));
     box.querySelector("datalist").append(...[...shown].sort(collator.compare).map((name) => new Option(name, name)));
     // A word that is the whole name of a method finds it alone; others find every name that they are part of.
     const matches = (name, word) => (known.has(word) ? name === word || name.split(" + ")[0] === word : name.includes(word));
     const apply = () => {
-      const words = input.value.split(",").map(plain).filter(Boolean);
+      const typed = plain(input.value);
+      const words = known.has(typed) ? [typed] : typed.split(",").map(plain).filter(Boolean);
       for (const one of marked) {
-        one.out = words.length > 0 && !words.some((word) => one.names.some((name) => matches(name, word)));
+        one.out = words.length > 0 && !words.some((word) => matches(one.name, word));
         if (one.inChart) one.element.classList.toggle("dim", one.out);
         else one.element.hidden = one.out;
       }
