@@ -98,8 +98,7 @@ def test_missing_values_are_an_error_unless_they_are_expected(written):
 @pytest.mark.parametrize(
     "split",
     [
-        {"kind": "first", "n_train": 4},
-        {"kind": "folds", "n_folds": 5},
+        *({"kind": "first", "n_train": 4}, {"kind": "folds", "n_folds": 5}),
         {"kind": "random", "test_fraction": 0.99},
     ],
 )

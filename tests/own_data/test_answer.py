@@ -154,8 +154,7 @@ def own_file(folder, kind):
 
 
 @pytest.mark.parametrize(
-    "kind",
-    ["csv", "csv.gz", "npz", "svm", "", "v2", "sparse.npz", "labels.svm", "counted.svm", "svm.xz"],
+    "kind", ["csv", "csv.gz", "npz", "svm", "", "v2", "sparse.npz", "labels.svm", "counted.svm", "svm.xz"]
 )
 def test_the_lines_read_a_new_file_of_the_same_kind(tmp_path, monkeypatch, kind):
     path, target = own_file(tmp_path, kind)

@@ -96,10 +96,7 @@ def test_many_columns(tmp_path):
         (b"a;b;kind\n[cm];[kg];-\n" + b"1,5;2,1;x\n" * 5, r"its first row holds '\[cm\]'"),
         (b"0,5;1,5;2;4\n0,7;1,9;3;5\n", "--no-header"),
         (b"a,b,kind\n0,5,2,x\n0,7,4,y\n", "quote numbers with a decimal comma"),
-        (
-            b'a,b\n1,"x\n2,y\n3,y\n4,x\n5,"\n',
-            "a field that ends in line 6 holds whole rows: close the quote",
-        ),
+        (b'a,b\n1,"x\n2,y\n3,y\n4,x\n5,"\n', "a field that ends in line 6 holds whole rows: close the quote"),
         ("a,b\n1,роза\n2,мак\n3,роза\n".encode("cp1251"), "neither UTF-8 nor Western European text"),
         ("a,b\né,1\n".encode() + "é,2\n".encode("cp1252"), "line 3 is not UTF-8, but lines before it are"),
         (b'a,b\n1,x\n2,"y\n3,z\n', "line 4: unexpected end of data: close quotes"),
@@ -107,10 +104,7 @@ def test_many_columns(tmp_path):
         (b"price,label\n12,5,a\n13,5,b\n14,5,a\n", "quote numbers with a decimal comma"),
         (b"id,a,b\n#1,1,2\n#2,3\n#3,4,5\n#4,6,7\n", "line 3 begins with # as rows do, and has not 3 fields"),
         (b"a,b\n1,%s\n2,y\n" % (b"w" * 140_000), "line 2: field larger than field limit"),
-        (
-            b"a,b,kind\n1,2,x\n3,4,y\n# end, of, file\n",
-            "line 4 begins with # as comments do, and has 3",
-        ),
+        (b"a,b,kind\n1,2,x\n3,4,y\n# end, of, file\n", "line 4 begins with # as comments do, and has 3"),
         (b"a,b,kind\n1,2\0,x\n3,4,y\n", "line 2 holds a NUL byte"),
     ],
 )

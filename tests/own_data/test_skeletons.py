@@ -19,11 +19,8 @@ def test_the_tests_of_all_skeletons_pass(tmp_path):
     for kind, name in [("method", "TwoAxes"), ("dataset", "rows"), ("suite", "trial"), ("protocol", "share")]:
         assert all(path.is_file() for path in write_skeleton(kind, name, tmp_path))
     assert (tmp_path / "two_axes.py").is_file()
-    command = [
-        sys.executable,
-        *["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"],
-        str(tmp_path),
-    ]
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    command = [sys.executable, "-m", "pytest", *options, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stdout[-3000:]
 

@@ -166,11 +166,8 @@ def test_searches_show_scores_and_the_selected_candidate(page, report):
 
 
 def test_parameters_that_all_seeds_have_stand_once_and_others_with_their_seeds(make_record):
-    chosen = [
-        {"C": 1.0, "steps": "A → B"},
-        {"C": 0.1, "steps": "A → B"},
-        {"C": 1.0, "steps": "A → B", "n": 3},
-    ]
+    chosen = [{"C": C, "steps": "A → B"} for C in (1.0, 0.1, 1.0)]
+    chosen[2]["n"] = 3
     found = parameters_of(
         [make_record("digits", "gem", "LinearSVC", seed, params=one) for seed, one in enumerate(chosen)]
     )

@@ -45,8 +45,7 @@ def test_metrics_of_unknown_noise_are_named():
     moved = value(0.10, 0.12, "within noise", 0.08, "seeds")
     why = "noise not known: bound"
     lines = printed(
-        run(0, "within noise", why, bound=unknown, test_error=moved),
-        run(1, "different", why, bound=unknown),
+        run(0, "within noise", why, bound=unknown, test_error=moved), run(1, "different", why, bound=unknown)
     )
     assert lines[:2] == [
         f"different    digits/gem/LinearSVC/seed-1: {why}",

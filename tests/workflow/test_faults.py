@@ -22,11 +22,8 @@ def write_suite(folder, experiments):
 
 
 def experiment(**changes):
-    return {
-        "dataset": "digits",
-        "methods": {"identity": {}},
-        "classifiers": ["CalibratedLeastSquares"],
-    } | changes
+    names = {"methods": {"identity": {}}, "classifiers": ["CalibratedLeastSquares"]}
+    return {"dataset": "digits"} | names | changes
 
 
 @pytest.mark.slow

@@ -45,11 +45,8 @@ def test_errors_and_differences_of_all_variants(compare, digits):
 
 def test_a_variant_may_replace_a_step(compare, digits):
     X, V, y, v = digits
-    variants = {
-        "cube": {},
-        "other": {"gem": {"NeighborhoodGEM": {"top": 3}}},
-        "plain": {"gem": {"GEM": None}},
-    }
+    other, plain = {"gem": {"NeighborhoodGEM": {"top": 3}}}, {"gem": {"GEM": None}}
+    variants = {"cube": {}, "other": other, "plain": plain}
     metrics = compare(variants=variants)
     model = CalibratedLeastSquares(1.0, feature_map=NeighborhoodGEM(top=3)).fit(X, y)
     assert metrics["error_other"] == pytest.approx(1 - model.score(V, v))

@@ -23,6 +23,7 @@ from eigenbench.datasets.plain_yaml import MAX_VALUES, read_yaml
 SUITES = default_catalogue_path().parent / "suites"
 REFERENCE = Path(__file__).parents[3] / "reports" / "reference"
 
+CLASSIFIERS = "{ridge: {component: CalibratedLeastSquares, grid: {ridge: [1.0]}}}"
 SUITE = """
 title: A test
 experiments:
@@ -131,39 +132,19 @@ def test_the_suite_of_these_tests_is_valid_and_has_the_name_of_its_file(tmp_path
         ("{GEM: {gamma: 0.1}}", "{GEM: 5}", "main.methods.gem.steps.0", "valid dictionary"),
         ("gamma: 0.1", "gamma: [{PCA: 5}]", "main.methods.gem.steps.0", "parameters must be a mapping"),
         ("protocol: kernel_error", "protocol: [a]", "kernel.protocol", "valid string"),
-        (
-            "{ridge: {component: CalibratedLeastSquares, grid: {ridge: [1.0]}}}",
-            "[PCA, PCA]",
-            "main",
-            "'PCA' is given twice",
-        ),
+        (CLASSIFIERS, "[PCA, PCA]", "main", "'PCA' is given twice"),
         ("plain:", "model.skops.refused:", "main.methods", "is the name of a file of results"),
         ("ridge:", "Record.json:", "main.classifiers", "is the name of a file of results"),
         ("kernel:", "tracked.0a1b2c3d.json:", "experiments", "is the name of a file of results"),
         ("plain:", "Seed-7:", "main.methods", "'Seed-7' is the name of a folder of results"),
         ("plain: {steps: []}", "gemm:", "main: unknown recipe 'gemm'", "Did you mean 'gem'?"),
-        (
-            "title: A",
-            "deviations: [{paper: a, here: '', why: c}]\ntitle: A",
-            "deviations.0.here",
-            "at least 1",
-        ),
+        ("title:", "deviations: [{paper: a, here: '', why: c}]\ntitle:", "deviations.0.here", "at least 1"),
         ("plain:", "GEM:", "main.methods", "'gem' and 'GEM' are the same folder"),
         ("kernel:", "Main:", "experiments", "'main' and 'Main' are the same folder"),
         ("    seeds:", "    time_limit: 0\n    seeds:", "main.time_limit", "greater than 0"),
         ("    seeds:", "    validation: {n_points: 24}\n    seeds:", "main", "fewer points than"),
-        (
-            "    seeds:",
-            "    grids: {gem: {gem__gamma: [1.0]}}\n    seeds:",
-            "main",
-            "belong to 'methods: all'",
-        ),
-        (
-            "    methods:\n",
-            "    methods: all\n    grids: {gme: {}}\n    old:\n",
-            "main",
-            "Did you mean 'gem'?",
-        ),
+        ("seeds:", "grids: {gem: {gem__gamma: [1.0]}}\n    seeds:", "main", "belong to 'methods: all'"),
+        ("methods:\n", "methods: all\n    grids: {gme: {}}\n    old:\n", "main", "Did you mean 'gem'?"),
     ],
 )
 def test_a_wrong_value_names_its_place(tmp_path, old, new, place, words):

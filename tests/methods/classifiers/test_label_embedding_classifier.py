@@ -15,12 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, hamming_loss
 from sklearn.multiclass import OneVsRestClassifier
 
-from eigenbench import (
-    LabelEmbeddingClassifier,
-    RandomFourierFeatures,
-    Rembrandt,
-    SecondOrderLogistic,
-)
+from eigenbench import LabelEmbeddingClassifier, RandomFourierFeatures, Rembrandt, SecondOrderLogistic
 from eigenbench.methods.classifiers.label_decoder import LabelDecoder
 from eigenbench.methods.classifiers.logistic_decoder import (
     Descended,
