@@ -55,15 +55,18 @@ def ratio_of_errors(first: Curve, second: Curve) -> pd.DataFrame:
 
 
 def winners(curves: Mapping[str, Curve]) -> pd.DataFrame:
-    """Find the method with the lowest mean error at each size, and those that are tied with it.
+    """Find the method with the lowest geometric mean of errors at each size, and those tied with it.
 
     The joint test is that of `compare_values`, on logarithms of errors. Training sets and seeds vary, and
     the test set is one. ``error`` is that of the best, ``tied`` the number of methods tied with it,
     itself included (NaN with fewer than five seeds, or where all have nearly the same training rows);
-    `ratio_of_errors` of best and second gives the other columns.
+    `ratio_of_errors` of best and second gives the other columns. Methods with fewer than three seeds are left
+    out.
     """
     logarithms = _logarithms(curves)
-    means = pd.DataFrame({name: curve.mean() for name, curve in curves.items()})
+    means = pd.DataFrame(
+        {name: found.mean().where(found.count() >= MIN_SEEDS) for name, found in logarithms.items()}
+    )
     lines = []
     for size, row in means.sort_index().iterrows():
         order = row.dropna().sort_values(kind="stable").index
@@ -76,7 +79,14 @@ def winners(curves: Mapping[str, Curve]) -> pd.DataFrame:
         untested = tied.isna().all() or size in curves[best].attrs.get(SAME_ROWS, ())
         n_tied = np.nan if untested else tied.sum()
         lines.append(
-            {"size": size, "best": best, "second": second, "error": row[best], "tied": n_tied, **found}
+            {
+                "size": size,
+                "best": best,
+                "second": second,
+                "error": curves[best][size].mean(),
+                "tied": n_tied,
+                **found,
+            }
         )
     columns = ["best", "second", "error", "tied", "ratio", "low", "high", "n_seeds", "p_advantage"]
     return pd.DataFrame(lines, columns=["size", *columns]).set_index("size")

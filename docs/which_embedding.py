@@ -288,7 +288,7 @@ def claims(problem: Problem, board: pd.DataFrame) -> list[list[str]]:
     """List which pairs of the questions the results settle, and which stay open."""
     lines = pair_lines(problem, board)
     held = [line for line in lines if line["support"] >= SUPPORT and line["p_value"] <= LEVEL]
-    equal = [line for line in lines if line["conclusion"] == "equivalent"]
+    equal = [line for line in lines if line["conclusion"] == "equivalent" and line not in held]
     rest = [line for line in lines if line not in held and line not in equal]
     title = f"{problem.title} ({board['dataset'].nunique()} datasets)"
     found = {"ahead": ("ahead of", held), "equivalent": ("and", equal), "open": ("and", rest)}

@@ -70,6 +70,7 @@ def test_rounding_of_means_breaks_no_tie():
     errors = pd.DataFrame({"a": [0.1 + 0.2] * 6, "b": [0.3] * 6})
     assert win_tie_loss(errors)["ties"].item() == 6
     assert (rank_intervals(errors)["mean_rank"] == 1.5).all()
+    assert win_tie_loss(errors * [1e-13, 3e-13])["wins"].item() == 6, "small errors are no ties"
 
 
 def test_failed_runs_rank_last_and_are_counted():

@@ -9,26 +9,11 @@ from hypothesis import strategies as st
 
 from eigenbench.datasets.plain_yaml import read_yaml, write_yaml
 
+NUMBERS = {"1e-3": 0.001, "+.5": 0.5, "5.": 5.0, "-.inf": -math.inf, "010": 10, "0o17": 15, "0x1F": 31}
+OTHERS = {"True": True, "~": None, "'1e3'": "1e3"} | {text: text for text in ("1:30", "1_000", "yes", "None")}
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("1e-3", 0.001),
-        ("+.5", 0.5),
-        ("5.", 5.0),
-        ("-.inf", -math.inf),
-        ("010", 10),
-        ("0o17", 15),
-        ("0x1F", 31),
-        ("True", True),
-        ("~", None),
-        ("1:30", "1:30"),
-        ("1_000", "1_000"),
-        ("yes", "yes"),
-        ("None", "None"),
-        ("'1e3'", "1e3"),
-    ],
-)
+
+@pytest.mark.parametrize(("text", "value"), (NUMBERS | OTHERS).items())
 def test_numbers_are_those_of_yaml_1_2(tmp_path, text, value):
     path = tmp_path / "sample.yaml"
     path.write_text(f"key: [{text}]\n")

@@ -100,9 +100,10 @@ def forge(path, **changes):
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("eigenbench.methods.embeddings.signed_powers", "BaseEstimator"),
-        ("eigenbench.methods.embeddings.signed_powers", "np"),
-        ("eigenbench.methods.embeddings.signed_powers", "Absent"),
+        *(
+            ("eigenbench.methods.embeddings.signed_powers", name)
+            for name in ("BaseEstimator", "np", "Absent")
+        ),
         ("eigenbench.methods.embeddings.absent", "SignedPowers"),
         ("eigenbench.embeddings_of_others", "SignedPowers"),
         ("eigenbench.bench.records.record", "Record"),

@@ -94,6 +94,11 @@ def test_many_columns(tmp_path):
             r"its first row holds '\[cm\]' where the next ones hold",
         ),
         (b"a;b;kind\n[cm];[kg];-\n" + b"1,5;2,1;x\n" * 5, r"its first row holds '\[cm\]'"),
+        (b"a,b,kind\ncm,mm2,-\n" + b"1.5,2.1,x\n" * 5, "its first row holds 'cm'"),
+        (
+            b"id,place,kind\n1,Paris, France,a\n2,Rome, Italy,b\n4,Bonn, Germany,a\n",
+            "have 4 fields, and the header 3",
+        ),
         (b"0,5;1,5;2;4\n0,7;1,9;3;5\n", "--no-header"),
         (b"a,b,kind\n0,5,2,x\n0,7,4,y\n", "quote numbers with a decimal comma"),
         (b'a,b\n1,"x\n2,y\n3,y\n4,x\n5,"\n', "a field that ends in line 6 holds whole rows: close the quote"),

@@ -301,6 +301,20 @@ def test_images_of_sixteen_bits_and_of_floats_keep_their_values(tmp_path):
     np.testing.assert_allclose(table.features, np.tile(values.reshape(-1), (3, 1)), atol=2e-5)
 
 
+def test_a_file_that_holds_no_image_under_the_name_of_one_is_refused(tmp_path):
+    save(Image.new("L", (8, 6)), tmp_path / "a" / "1.png")
+    (tmp_path / "a" / "2.jpg").touch()
+    with pytest.raises(OwnDataError, match="holds no image"):
+        read_user_file(tmp_path)
+
+
+def test_units_in_a_sheet_are_refused(tmp_path):
+    frame = pd.DataFrame({"len": ["cm", *range(6)], "wid": ["mm", *range(6)], "kind": list("abababa")})
+    frame.to_excel(tmp_path / "data.xlsx", index=False)
+    with pytest.raises(OwnDataError, match="its first row holds 'cm'"):
+        read_table(tmp_path / "data.xlsx")
+
+
 def test_transparent_images_are_on_white_and_others_turned_as_their_exif_data_say(tmp_path):
     pixels = np.zeros((2, 2, 4), np.uint8)
     pixels[0, 0, 3] = 255
@@ -508,6 +522,10 @@ def test_a_split_by_time_tests_the_last_fifth_and_leaves_the_times_out():
     assert test.features["a"].tolist() == [9.0, 8.0]
     assert list(train.features.columns) == ["a"]
     assert len(make_problem(train, test).matrix) == 10
+    frame.loc[frame["a"] > 5, "y"] = None
+    train, test = split_by_time(split_columns("data.csv", frame.dropna(), ["y"], None), "day")
+    late = make_problem(split_columns("data.csv", frame, ["y"], None), time="day")
+    assert (late.n_train, len(late.matrix)) == (len(train), len(train) + len(test)), "the last with a target"
     for column, reason in [("b", "no column 'b'"), ("late", "the same value")]:
         with pytest.raises(OwnDataError, match=reason):
             split_by_time(split_columns("data.csv", frame.assign(late=1), ["y"], None), column)

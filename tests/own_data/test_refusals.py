@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from generated_tables import regular_table
+from scipy.sparse import csr_array
 from typer.testing import CliRunner
 
 from eigenbench.bench.suites.suite_file import load_suite
@@ -17,7 +18,14 @@ from eigenbench.own_data.problem import make_problem, split_by_time
 from eigenbench.own_data.progress import RunProgress
 from eigenbench.own_data.table import OwnDataError, table_of
 from eigenbench.own_data.table_encoder import TableEncoder
-from eigenbench.own_data.workspace import CURVE, add_curve, copy_suite, locked_workspace, write_workspace
+from eigenbench.own_data.workspace import (
+    CURVE,
+    add_curve,
+    checked_workspace,
+    copy_suite,
+    locked_workspace,
+    write_workspace,
+)
 
 X, Y = np.random.default_rng(0).normal(size=(20, 4)), [0, 1] * 10
 
@@ -43,10 +51,11 @@ def test_decimal_sign_and_kind_reach_the_column_of_time():
         split_by_time(table, "t", kinds={"t": "category"})
 
 
-def test_one_time_for_all_rows_is_refused():
-    table = table_of("X", pd.DataFrame({"t": ["2024-01-01"] * 20, "x": X[:, 0]}), Y)
-    with pytest.raises(OwnDataError, match="--time t: every row has the same value there"):
-        make_problem(table, time="t")
+def test_a_path_that_an_address_cuts_and_options_that_sparse_rows_ignore_are_refused(tmp_path):
+    with pytest.raises(OwnDataError, match="question mark"):
+        checked_workspace(tmp_path / "what?")
+    with pytest.raises(OwnDataError, match="leave --types and --decimal out"):
+        make_problem(table_of("X", csr_array(X), Y), kinds={"a": "date"})
 
 
 def test_a_column_whose_name_has_a_comma_is_dropped(tmp_path):

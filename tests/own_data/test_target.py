@@ -73,7 +73,7 @@ def test_whole_numbers_are_a_regression_if_many_differ_or_if_asked_for():
 
 
 def test_a_blank_among_marks_says_that_a_row_has_not_the_label():
-    target = of(a=[1, None, 1, None, None], b=[0, 1, 0, None, 1])
+    target = of(a=["1.0", None, "1.0", None, None], b=[0, 1, 0, None, 1])
     assert target.labels.tolist() == [[1, 0], [0, 1], [1, 0], [0, 1]]
     assert target.present.tolist() == [True, True, True, False, True]
     assert "a blank in 'a' counts as 0" in target.description
@@ -94,6 +94,7 @@ def test_a_blank_among_marks_says_that_a_row_has_not_the_label():
         ({"kind": ["0.5", "1.25", "NA", "2"]}, "holds numbers, and in 1 rows other texts such as 'NA'"),
         ({"kind": pd.to_datetime(["2024-01-01", "2024-01-02"] * 3)}, "no class"),
         ({"a": [0, 1, 2, 1], "b": [0, 1, 1, 0]}, "'a' holds '2'"),
+        ({"a": [None] * 5, "b": [0, 1, 1, 0, 1]}, "target 'a' is blank in all rows"),
         ({"a": [0, 0, 0, 0], "b": [0, 0, 0, 0]}, "no row has any"),
     ],
 )

@@ -149,6 +149,8 @@ def test_scores_lie_between_guessing_and_the_best(clean):
     assert scores["identity + DummyClassifier"] == 0
     expected = (0.9 - np.mean([30, 33, 28, 31, 35]) / N_TEST) / (0.9 - np.mean(CLEAN) / N_TEST)
     assert scores[f"pca + {CLASSIFIER}"] == pytest.approx(expected)
+    lucky = dataclasses.replace(clean[0], method="lucky", records=clean[0].records[:1])
+    assert scaled_scores(spec(), [*clean[1:], lucky]).keys().isdisjoint({lucky.label}), "it lacks seeds"
 
 
 def test_with_a_bayes_rule_it_is_the_ceiling(clean, group):

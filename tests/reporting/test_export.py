@@ -19,7 +19,7 @@ from eigenbench.reporting.site import render
 
 pytestmark = pytest.mark.workflow
 
-HARD = "a_b & 50 % of $x^2$ #1 {~} \\ [c] <d> |e| −1 – é ± × Ω η → ◆"
+HARD = "a_b ħ a--b & 50 % of $x^2$ #1 {~} \\ [c] <d> |e| −1 – é ± × Ω η → ◆"
 DOCUMENT = (
     r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs}\begin{document}%s\end{document}"
 )

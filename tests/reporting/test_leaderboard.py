@@ -54,21 +54,22 @@ def store(tmp_path: Path, make_record):
     return write_run
 
 
-@pytest.mark.parametrize(
-    ("experiment", "overlap"),
-    [
-        ("turntable", 10 / 20),
-        ("rotated", 900 / 1350),
-        ("scaled", 300 / 600),
-        ("faces", 9 / 40),
-        ("faces_first", 1.0),
-        ("handwritten", 500 / 10_000),
-    ],
-)
+OVERLAPS = {"turntable": 10 / 20, "rotated": 900 / 1350, "scaled": 300 / 600, "faces": 9 / 40}
+OVERLAPS |= {"faces_first": 1.0, "handwritten": 500 / 10_000}
+
+
+@pytest.mark.parametrize(("experiment", "overlap"), OVERLAPS.items())
 def test_target_tasks_of_two_seeds_share_rows(experiment, overlap):
     plan = load_plan(Path(__file__).resolve().parents[2] / "config" / "suites" / "hpca_transfer.yaml")
     (found,) = {group.overlap for group in group_runs([plan], [])["hpca_transfer", experiment]}
     assert found == pytest.approx(overlap)
+
+
+def test_repetitions_of_folds_share_rows():
+    plan = load_plan(Path(__file__).resolve().parents[2] / "config" / "suites" / "gem_mnist_folds.yaml")
+    folds = plan.suite.experiments["one_layer"].model_copy(update={"seeds": tuple(range(6))})
+    twice = plan_of(plan.suite.model_copy(update={"experiments": {"one_layer": folds}}))
+    assert {group.overlap for group in group_runs([twice], [])["gem_mnist_folds", "one_layer"]} == {1 / 5}
 
 
 def board_of(suite, store, tmp_path):
@@ -119,7 +120,7 @@ def test_three_splits_are_too_few_to_tell(suite, store, tmp_path):
 
 @pytest.mark.parametrize(
     ("n_wrong", "tied", "reason"),
-    [(80, [True, None, False], "No test: it lacks seeds"), (2, [None] * 3, "Too few values")],
+    [(80, [True, None, False], "No test: it lacks seeds"), (2, [None] * 3, "No test: the method")],
 )
 def test_without_predictions_a_method_of_one_seed_costs_the_others_no_test(
     five, store, n_wrong, tied, reason

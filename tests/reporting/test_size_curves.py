@@ -73,6 +73,9 @@ def test_learning_curves_have_the_ratio_to_the_best_rival_below(group):
     assert "Ratio to the best rival" in texts(svg)
     assert "A, ratio to its best rival: 0.50 at 512, 0.50 at 1,024, 0.50 at 4,096" in svg
     assert "B, ratio to its best rival: 2.00 at 512" in svg
+    groups[0] = group("a", [[(512, 0.0), (1024, 0.5)]], name=name)
+    groups += [group("c", [[(512, 0.4), (1024, 0.5)]], name=name)]
+    assert "A, ratio to its best rival: 0.50 at 512" in mean_curves(groups, name).svg("k"), "0 as half of 0.4"
     assert "Ratio to the best rival" not in texts(mean_curves(groups[:1], name).svg("k"))
 
 

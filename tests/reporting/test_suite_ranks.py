@@ -89,6 +89,7 @@ def test_a_failed_run_ranks_last_and_is_counted(runs):
     found = compared(suite, runs(suite, usps_gem=broken))
     assert found.ranks.loc["gem + LinearSVC", "mean_rank"] == pytest.approx((5 + 3) / 6)
     assert found.ranks.loc["gem + LinearSVC", "n_failed"] == 1
+    assert not found.ranks.loc["gem + LinearSVC", "on_front"], "its mean time lacks a dataset"
 
 
 def test_an_incomplete_table_is_refused(runs):

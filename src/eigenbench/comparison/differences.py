@@ -140,8 +140,8 @@ def compare_values(
     """Compare methods that leave one value per seed and no test rows, paired over seeds.
 
     ``values`` has a line per seed and a column per method; two seeds have a share ``overlap`` of their test
-    data in common. Where all differences of two methods are the same there is no test. Raises a ValueError if
-    a value is not finite.
+    data in common. Where there are two methods and all differences are the same, there is no test. Raises a
+    ValueError if a value is not finite.
     """
     means = values.mean(skipna=False)
     best = _best(means, lower_is_better)

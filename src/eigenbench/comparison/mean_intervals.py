@@ -90,8 +90,9 @@ def mean_interval(
     units = SamplingUnits.of({seed: run.n_rows for seed, run in runs.items()}, test_rows, groups)
     values = np.array([run.value for run in runs.values()])
     influence = np.array([units.influence(seed, run) for seed, run in runs.items()])
+    first = next(iter(runs.values()))
     bessel, freedom_of_units = 1.0, np.inf
-    if groups is not None:
+    if groups is not None or not first.is_share:
         bessel, freedom_of_units = units.n_units / max(1, units.n_units - 1), max(1, units.n_units - 1)
     from_units = bessel * np.sum(influence.mean(axis=0) ** 2)
     found = [(from_units, freedom_of_units)]
@@ -107,7 +108,6 @@ def mean_interval(
         total = from_units + excess
         few = (spread / len(runs)) ** 2 / (len(runs) - 1) if excess else 0.0
         found = [(total, total**2 / (from_units**2 / freedom_of_units + few) if few else freedom_of_units)]
-    first = next(iter(runs.values()))
     scale = first.scale if first.is_share else None
     ends = [_interval(float(values.mean()), *one, scale, units.n_units) for one in found]
     return Interval(float(values.mean()), min(one.low for one in ends), max(one.high for one in ends))

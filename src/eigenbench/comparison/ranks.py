@@ -17,8 +17,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-#: Errors that agree to so many decimals are equal: means of the same counts may differ by rounding.
-_DECIMALS = 12
+#: Errors, and differences of errors, that agree to so many significant digits are equal: means of the same
+#: counts may differ by rounding.
+_DIGITS = 10
 
 MIN_DATASETS = 5
 
@@ -28,7 +29,7 @@ class RefusedComparison(ValueError):
 
 
 def complete_table(errors: pd.DataFrame, *, min_methods: int = 2) -> pd.DataFrame:
-    """Check a table of datasets x methods for a statistic, and round its errors to 12 decimals.
+    """Check a table of datasets x methods for a statistic, and round its errors to ten significant digits.
 
     Raises a RefusedComparison for fewer than five datasets, too few methods or a missing error, and a
     ValueError for a dataset or method that is there twice or an error of minus infinity.
@@ -43,7 +44,7 @@ def complete_table(errors: pd.DataFrame, *, min_methods: int = 2) -> pd.DataFram
         )
     if n_methods < min_methods:
         raise RefusedComparison(f"{n_methods} methods are too few: this test needs at least {min_methods}.")
-    table = errors.astype(np.float64).round(_DECIMALS)
+    table = _rounded(errors.astype(np.float64))
     absent = table.isna().to_numpy()
     if absent.any():
         row, column = np.argwhere(absent)[0]
@@ -57,6 +58,10 @@ def complete_table(errors: pd.DataFrame, *, min_methods: int = 2) -> pd.DataFram
     return table
 
 
+def _rounded(table: pd.DataFrame) -> pd.DataFrame:
+    return table.map(lambda value: float(f"{value:.{_DIGITS}g}"))
+
+
 def pairwise_differences(table: pd.DataFrame) -> pd.DataFrame:
     """Return the difference of errors for each pair of methods of a checked table.
 
@@ -67,7 +72,7 @@ def pairwise_differences(table: pd.DataFrame) -> pd.DataFrame:
     first, second = np.array(pairs).T
     errors = table.to_numpy()
     with np.errstate(invalid="ignore"):
-        differences = (errors[:, first] - errors[:, second]).round(_DECIMALS)
+        differences = _rounded(pd.DataFrame(errors[:, first] - errors[:, second])).to_numpy(copy=True)
     differences[np.isnan(differences)] = 0
     names = pd.MultiIndex.from_arrays(
         [table.columns[first], table.columns[second]], names=["first", "second"]

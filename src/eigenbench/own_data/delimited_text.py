@@ -119,16 +119,11 @@ def _table(
         if not trailing and not _name_rows([row[0] or "" for row in kept], quoted or delimiter != ","):
             raise OwnDataError(
                 f"{path.name}: rows have {width} fields, and the header {len(names)}: quote numbers with a "
-                "decimal comma, or name all columns"
+                "decimal comma and texts with the delimiter, or name all columns"
             )
         names = [*names, ""] if trailing else ["", *names]
     check_names(path.name, [name for name in names if name])
-    if header and len(names) > 1 and _are_numbers(names).all():
-        raise OwnDataError(
-            f"{path.name}: its first row holds numbers only: if it is no header, add --no-header, and name "
-            "columns by their numbers from 1"
-        )
-    _check_first_row(path, kept)
+    check_header(path.name, names if header else [], kept)
     table = pd.DataFrame(kept, columns=names, dtype=object)
     return table.loc[:, [bool(name) or column.notna().any() for name, column in table.items()]]
 
@@ -178,22 +173,27 @@ def _names_and_rows(
     return names, kept
 
 
-def _check_first_row(path: Path, rows: list[list[str | None]]) -> None:
-    """Raise `OwnDataError` for units below the header, or a header that was said not to be one."""
+def check_header(name: str, names: list[str], rows: list[list[str | None]]) -> None:
+    """Raise `OwnDataError` for names that are numbers, and for a first row of units or of names."""
+    if len(names) > 1 and _are_numbers(names).all():
+        raise OwnDataError(
+            f"{name}: its first row holds numbers only: if it is no header, add names; or, to text, "
+            "--no-header, and name columns by their numbers from 1"
+        )
     if len(rows) < 6:
         return
     numeric = np.all([_are_numbers(row) for row in rows[1:6]], axis=0)
     texts = [(field or "").strip() for field, follows in zip(rows[0], numeric, strict=True) if follows]
-    if len(texts) > 1 and not any(re.search(r"\d", text) or text.lower() in MISSING for text in texts):
+    if len(texts) > 1 and not any(re.match(r"\W*\d", text) or text.lower() in MISSING for text in texts):
         raise OwnDataError(
-            f"{path.name}: its first row holds {texts[0]!r} where the next ones hold numbers: delete it if "
+            f"{name}: its first row holds {texts[0]!r} where the next ones hold numbers: delete it if "
             "it names units or columns"
         )
 
 
 def _name_rows(names: list[str], sure: bool) -> bool:
-    """Return whether the first fields are names of rows; if not ``sure``, numbers may be parts of others."""
-    if not sure and all(re.fullmatch(r"\s*[-+]?\d+\s*", name) for name in names):
+    """Return whether the first fields are names of rows; if not ``sure``, only their numbers are."""
+    if not sure:
         return names == [str(place) for place in range(1, len(names) + 1)]
     return len(set(names)) == len(names)
 
@@ -300,7 +300,7 @@ def open_bytes(path: Path) -> Any:
     if suffix != ".zip":
         return _OPENERS.get(suffix, open)(path, "rb")
     archive = zipfile.ZipFile(path)
-    members = [name for name in archive.namelist() if not re.match(r"__MACOSX/|\.|.*/$", name)]
+    members = [name for name in archive.namelist() if not re.match(r"__MACOSX/|(.*/)?\.|.*/$", name)]
     if len(members) != 1:
         raise OwnDataError(f"{path.name} holds {len(members)} files: put one table into it")
     return archive.open(members[0])

@@ -17,7 +17,7 @@ from eigenbench.datasets.archives import ZIP_DAMAGE
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.readers.arrays import load_arrays
 from eigenbench.own_data.arff_table import read_arff_table
-from eigenbench.own_data.delimited_text import COMPRESSED, open_bytes, read_delimited
+from eigenbench.own_data.delimited_text import COMPRESSED, check_header, open_bytes, read_delimited
 from eigenbench.own_data.images import read_image_folder
 from eigenbench.own_data.svmlight_rows import read_svmlight
 from eigenbench.own_data.table import OwnDataError, UserTable, split_columns, table_of, unknown
@@ -122,7 +122,8 @@ def _frame(path: Path, header: bool) -> pd.DataFrame:
         raise OwnDataError(f"{path.name} holds an array, not a table with named columns")
     if kind not in _TABLES:
         known = ", ".join(f".{name}" for name in ("csv", "txt", "tsv", *_TABLES, *_LABELLED))
-        raise OwnDataError(f"{path.name}: its name must end in one of {known}, or be a folder's")
+        zipped = "; of a zip archive in .csv.zip" if path.suffix.lower() == ".zip" else ""
+        raise OwnDataError(f"{path.name}: its name must end in one of {known}, or be a folder's{zipped}")
     if not header:
         raise OwnDataError(f"{path.name}: --no-header is for text: give its columns names")
     table = _TABLES[kind](path)
@@ -178,7 +179,10 @@ def _read_excel(path: Path) -> pd.DataFrame:
     blank = names == ""
     if blank.sum() > 1:
         names[blank] = [f"column {place + 1}" for place in names.index[blank]]
-    return sheet.iloc[first + 1 :].set_axis(names.tolist(), axis=1)
+    rows = sheet.iloc[first + 1 :]
+    cells_of_rows = [[None if pd.isna(cell) else str(cell) for cell in row] for row in rows[:6].to_numpy()]
+    check_header(path.name, names.tolist(), cells_of_rows)
+    return rows.set_axis(names.tolist(), axis=1)
 
 
 def _read_json_lines(path: Path) -> pd.DataFrame:

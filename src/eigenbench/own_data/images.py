@@ -16,6 +16,9 @@ SIDE = 32
 
 _LARGEST_SIDE = 64
 
+#: Files of these names are images; others in the folders are left out.
+_ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp")
+
 #: Height, width and number of colours of the images of one dataset.
 ImageShape = tuple[int, int, int]
 
@@ -63,8 +66,9 @@ def _images(paths: Iterable[Path], shape: ImageShape | None = None) -> dict[Path
             try:
                 with Image.open(path) as image:
                     found[path] = _decoded(image, shape)
-            except UnidentifiedImageError:
-                continue
+            except UnidentifiedImageError as error:
+                if path.suffix.lower() in _ENDINGS:
+                    raise OwnDataError(f"{path} holds no image: repair or remove it") from error
             except (OSError, SyntaxError, Image.DecompressionBombError) as error:
                 raise OwnDataError(f"{path} can't be read: {error}") from error
     return found

@@ -127,7 +127,8 @@ class Problem:
                         f"{name!r} has one value for each class: if it is the target by another name, "
                         "--drop it"
                     )
-        return lines
+        more = [f"and {len(lines) - 5} more such columns"] if len(lines) > 5 else []
+        return lines[:5] + more
 
     def _repeated_rows(self) -> list[str]:
         """Say how many rows may be known before they are tested, unless few values repeat by chance."""
@@ -164,7 +165,7 @@ def split_by_time(
     if issparse(table.features) or column not in table.features.columns:
         known = () if issparse(table.features) else table.features.columns
         raise unknown("column", column, known)
-    if table.features[column].nunique(dropna=False) < 2:
+    if table.features[column].astype(str).nunique() < 2:
         raise OwnDataError(f"--time {column}: every row has the same value there")
     try:
         own = {name: kind for name, kind in (kinds or {}).items() if name == column}
@@ -215,6 +216,7 @@ def make_problem(
         if value is not None and test_rows:
             raise OwnDataError(f"{option} makes folds, and {test_rows[0]} needs none: leave one out")
     if time is not None:
+        table = table.rows(table.targets.notna().any(axis=1).to_numpy())
         table, test = split_by_time(table, time, decimal, kinds)
         kinds = {name: kind for name, kind in (kinds or {}).items() if name != time}
     if test is not None and table.targets.shape[1] == test.targets.shape[1] == 1:
@@ -276,6 +278,8 @@ def _encoded(
 ) -> tuple[Any, TableEncoder | None]:
     tables = [train] if test is None else [train, test]
     if issparse(train.features):
+        if encoder.kinds or encoder.decimal:
+            raise OwnDataError(f"{train.name} is sparse: leave --types and --decimal out")
         parts = [table.features for table in tables]
         if len({part.shape[1] for part in parts}) > 1:
             widths = " and ".join(f"{part.shape[1]:,}" for part in parts)

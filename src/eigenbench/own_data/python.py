@@ -118,7 +118,7 @@ def compare(
         raise OwnDataError("X_test and y_test go together")
     test = None if X_test is None else table_of("X_test", X_test, y_test)
     table = table_of("X", X, y, groups)
-    problem = make_problem(table, test, cv, time=time, regression=regression)
+    problem = make_problem(table, test, cv, time=None if time is None else str(time), regression=regression)
     methods, exclude = ([names] if isinstance(names, str) else names for names in (methods, exclude))
     options = Options(methods, exclude, metric, time_limit, search, curve, seed, jobs)
     with ExitStack() as stack:

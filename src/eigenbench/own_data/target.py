@@ -25,7 +25,7 @@ _IMBALANCED = 0.2
 #: Whole numbers with more different values, and fewer rows of each, are measurements.
 _DISTINCT_NUMBERS, _ROWS_OF_EACH = 100, 10
 
-_TRUE, _FALSE = {"1", "true", "yes", "y", "t", "x"}, {"0", "false", "no", "n", "f"}
+_TRUE, _FALSE = {"1", "1.0", "true", "yes", "y", "t", "x"}, {"0", "0.0", "false", "no", "n", "f"}
 
 
 @dataclass(frozen=True)
@@ -174,6 +174,8 @@ def _labels(targets: pd.DataFrame) -> Target:
     filled = targets.astype(dict.fromkeys(marked, object)).fillna(dict.fromkeys(marked, "0"))
     present = filled.notna().all(axis=1).to_numpy()
     kept = filled[present]
+    if blank := [name for name in targets if not held[name]]:
+        raise OwnDataError(f"target {_shown(blank[0])} is blank in all rows: leave it out")
     if len(kept) < 4:
         raise OwnDataError(f"there are {len(kept)} rows with all targets: too few to train and to test")
     columns = [_indicator(kept[name]) for name in kept.columns]

@@ -98,6 +98,11 @@ def settings(workspace: Workspace, method: MethodPlan, classifier: str) -> Param
     return dict(searches[0][best].params)
 
 
+def _quoted(path: Path) -> str:
+    """Return a path as Python reads it, in double quotes where these do."""
+    return repr(str(path)) if set(str(path)) & set('"\\') else f'"{path}"'
+
+
 def _records(workspace: Workspace, method: MethodPlan, classifier: str) -> list[Record]:
     """Return the records of a method and classifier, one for each fold."""
     runs = [run for run in method.runs if run.classifier == classifier]
@@ -128,7 +133,7 @@ def how_to_use(
         imports = "from eigenbench import load_model, read_table"
         rows = f'read_table("{new}"{"" if header else ", header=False"})'
     modules = f", trusted={list(trusted)}" if trusted else ""
-    load = f'{imports}\nmodel = load_model("{workspace.model}"{modules})'
+    load = f"{imports}\nmodel = load_model({_quoted(workspace.model)}{modules})"
     if problem.kind == "multilabel":
         return (
             f"{load}\nprint(model.predict_proba({rows}) >= model.threshold_)  # columns: model.label_names_"

@@ -45,6 +45,8 @@ class Workspace:
 def checked_workspace(folder: Path) -> Workspace:
     """Return the paths in a folder; one of something else is an `OwnDataError`."""
     workspace = Workspace(folder)
+    if "?" in str(folder.absolute()):  # ends the path in the address of an SQLite file
+        raise OwnDataError(f"{folder}: MLflow's store takes no path with a question mark: name another --out")
     if folder.exists() and not workspace.suite.exists() and not _is_unfinished(workspace):
         raise OwnDataError(f"{folder} is no folder of a comparison, and not empty: name another with --out")
     return workspace

@@ -93,7 +93,8 @@ def _class_counts(group: RunGroup, record: Record) -> np.ndarray:
 def scaled_scores(spec: ExperimentSpec, groups: Sequence[RunGroup]) -> dict[str, float]:
     """Scale errors between guessing (0) and the Bayes rule or, without it, the best method (1), by label."""
     control = control_error(spec, groups)
-    errors = {group.label: group.mean(lambda record: record.metrics.get("test_error")) for group in groups}
+    whole = [group for group in groups if not group.seeds_note("test_error")]
+    errors = {group.label: group.mean(lambda record: record.metrics.get("test_error")) for group in whole}
     found = {label: error for label, error in errors.items() if error is not None}
     rule = {group.label for group in groups if _component(spec, group) == _BAYES_RULE} & set(found)
     best = min((found[label] for label in rule or found), default=None)

@@ -90,8 +90,7 @@ def prediction_interval(
     """
     found = estimate(metric, values, deterministic=deterministic, n_test=n_test)
     if found.low is None or found.high is None:
-        repeated = math.isfinite(found.mean) and len(values) > 1 and len(set(values)) == 1
-        return (found.mean, found.mean) if repeated else None
+        return None
     wider = math.sqrt(1 + (found.n_seeds if found.interval == OVER_SEEDS else 1))
     low, high = (found.mean + wider * (end - found.mean) for end in (found.low, found.high))
     return within_range(metric, low, high, n_test)

@@ -54,13 +54,16 @@ def error_against(
 
     Colours are those of the methods, markers those of the classifiers. Of more methods than colours, those on
     the Pareto front are named. ``x`` takes a record and returns a positive number, drawn as a mean over
-    seeds. ``front`` joins the points of the Pareto front. None where the points have fewer than two places.
+    seeds. ``front`` joins the points of the Pareto front,
+    which are of all planned seeds. None where the points have fewer than two places.
     """
     points = _points(groups, metric, x, x_label)
     if len({point.x for point in points}) < 2:
         return None
     losses = np.array([(point.x, point.y if lower else -point.y) for point in points])
-    best = [point for point, on_front in zip(points, pareto_front(losses), strict=True) if on_front]
+    whole = [not point.group.seeds_note(metric) for point in points]
+    fronts = iter(pareto_front(losses[whole]))
+    best = [point for point, complete in zip(points, whole, strict=True) if complete and next(fronts)]
     crowded = is_crowded(groups)
     markers = dict(zip(dict.fromkeys(group.classifier for group in groups), MARKERS * 9, strict=False))
     classifiers = {classifier_name(key): {"marker": marker, "color": INK} for key, marker in markers.items()}

@@ -16,7 +16,13 @@ from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.suite import SIZES, ExperimentSpec, Suite
 from eigenbench.comparison.differences import COLUMNS as COMPARED
-from eigenbench.comparison.differences import OVER_SPLITS, MethodDifferences, compare_methods, compare_values
+from eigenbench.comparison.differences import (
+    MIN_SPLITS,
+    OVER_SPLITS,
+    MethodDifferences,
+    compare_methods,
+    compare_values,
+)
 from eigenbench.comparison.pareto import pareto_front
 from eigenbench.reporting.checks import check_results, scaled_scores
 from eigenbench.reporting.display_names import method_name, run_name
@@ -53,6 +59,7 @@ _OVER_LOGS = "logarithms of the values of the seeds"
 
 _ONE_TEST_SET = "No test: without stored predictions, one test set gives no variance over its rows."
 _ALONE = "No test: it lacks seeds or splits that the others have."
+_BEST_ALONE = "No test: the method with the best mean lacks seeds that the others have."
 _NO_SPREAD = "No test: its differences from the best do not vary."
 
 #: Where a group stands among the others.
@@ -141,11 +148,11 @@ def compare_groups(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> M
     ).dropna(axis="columns")
     means = _means(complete, metric)
     untested = compare_values(means.to_frame().T, lower_is_better=lower)
+    overlap = max((group.overlap for group in complete.values()), default=0.0)
+    if len(complete) > 1 and overlap >= 1:
+        return replace(untested, refusal=_ONE_TEST_SET)
     if not (untested.table.loc[values.columns, "difference"] == 0).any():
-        return untested
-    overlap = max(group.overlap for group in complete.values())
-    if overlap >= 1:
-        return replace(untested, refusal=_ONE_TEST_SET) if len(complete) > 1 else untested
+        return replace(untested, refusal=_BEST_ALONE) if len(values) >= MIN_SPLITS else untested
     tested = _compare_seeds(values, metric, overlap=overlap, lower=lower)
     return replace(tested, table=tested.table.combine_first(untested.table))
 

@@ -22,7 +22,7 @@ from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.bench.suites.suite_file import catalogue_of
 from eigenbench.comparison.mean_intervals import mean_interval
 from eigenbench.datasets.catalogue import CatalogueEntry
-from eigenbench.datasets.splits import SampledSplit
+from eigenbench.datasets.splits import FoldSplit, SampledSplit
 from eigenbench.reporting.display_names import method_name, run_name
 from eigenbench.reporting.estimates import (
     OVER_ROWS,
@@ -242,7 +242,8 @@ def _test_rows(plan: SuitePlan, experiment: str) -> dict[str, Any]:
     if isinstance(settings, TransferSettings):
         overlap = _target_overlap(settings, catalogue.entry(settings.target or spec.dataset))
     else:
-        overlap = _overlap(plan.of(experiment)[0].spec, entry)
+        method = plan.of(experiment)[0]
+        overlap = _overlap(method.spec, entry, len(method.seeds))
     return {
         "overlap": overlap,
         "synthetic": entry.format.reader == "planted_labels",
@@ -270,11 +271,13 @@ def method_colours(experiments: Sequence[list[str]]) -> dict[str, int]:
     return dict.fromkeys(chain.from_iterable(experiments), 0) | found
 
 
-def _overlap(spec: JobSpec, entry: CatalogueEntry) -> float:
+def _overlap(spec: JobSpec, entry: CatalogueEntry, n_seeds: int) -> float:
     """Return the share of their test rows that two seeds have in common; 0 where a protocol draws anew."""
     classes = spec.classes / entry.expect.classes if spec.classes else 1.0
     if not spec.split_drawn:
         return 0.0 if spec.protocol else classes
+    if isinstance(entry.split, FoldSplit):  # those of one repetition share none
+        return classes * max(0.0, n_seeds / entry.split.n_folds - 1) / max(1, n_seeds - 1)
     rows = entry.expect.rows
     pool = rows["test"] if isinstance(entry.split, SampledSplit) else sum(rows.values())
     return classes * entry.n_test / pool if entry.n_test else 0.0

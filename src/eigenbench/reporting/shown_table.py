@@ -136,14 +136,18 @@ class ShownTable:
 
 def escape_latex(text: str) -> str:
     """Return text that LaTeX sets as it stands, in one line; letters that it lacks become ``?``."""
-    known = "".join(
-        character if ord(character) in _LATEX or ord(character) < 0x180 or character in "–—‘’“”…×·" else "?"
-        for character in " ".join(text.split())
-    )
-    return known.translate(_LATEX)
+    line = " ".join(text.split())
+    lacked = {one for one in line if not (ord(one) in _LATEX or one in "–—‘’“”…×·" or _is_letter(one))}
+    known = "".join("?" if one in lacked else one for one in line)
+    return re.sub("-(?=-)", "-{}", known.translate(_LATEX))
+
+
+def _is_letter(character: str) -> bool:
+    """Return whether LaTeX's encoding T1 has a character below U+0180."""
+    return not 0x7F <= ord(character) < 0xA0 and ord(character) < 0x180 and character not in "ħĦŧŦŀĿĸŉſ"
 
 
 def escape_markdown(text: str) -> str:
     """Return text that Markdown and HTML show as it stands, in one line."""
     plain = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_{}\[\]|#~!])", r"\\\1", plain)
+    return re.sub(r"([\\`*_{}\[\]|#~!$])", r"\\\1", plain)

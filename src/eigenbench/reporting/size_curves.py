@@ -128,9 +128,12 @@ def _draw_line(axes: Axes, line: _Line, style: MarkerStyle, gid: str) -> None:
 def _draw_ratios(
     axes: Axes, lines: dict[str, _Line], styles: dict[str, MarkerStyle], methods: dict[str, str]
 ) -> None:
-    """Draw the ratio of each mean to the lowest of the others at the same step, with a line at 1."""
+    """Draw the ratio of each mean to the lowest of the others at the same step, with a line at 1.
+
+    A mean of zero counts as half of the smallest positive one.
+    """
     means = pd.DataFrame({label: line.means for label, line in lines.items()})
-    means = means.where(means > 0)
+    means = means.mask(means == 0, means.where(means > 0).min(axis=1) / 2, axis=0)
     ratios = {label: (means[label] / means.drop(columns=label).min(axis=1)).dropna() for label in lines}
     for label, ratio in ratios.items():
         text = ", ".join(f"{value:.2f} at {step:,}" for step, value in ratio.items())

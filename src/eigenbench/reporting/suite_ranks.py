@@ -76,7 +76,10 @@ class SuiteRanks:
         found = rank_intervals(self.errors)
         seconds = self.seconds[found.index].where(np.isfinite(self.errors[found.index]))
         found["seconds"] = np.exp(np.log(seconds.where(seconds > 0)).mean())
-        found["on_front"] = pareto_front(found[["seconds", "mean_rank"]].to_numpy())
+        never_failed = found["n_failed"] == 0
+        costs = found.loc[never_failed, ["seconds", "mean_rank"]].to_numpy()
+        found["on_front"] = never_failed
+        found.loc[never_failed, "on_front"] = pareto_front(costs)
         return found
 
     @cached_property
@@ -88,11 +91,13 @@ class SuiteRanks:
     def ratios(self) -> pd.DataFrame:
         """Errors as ratios to the best of the dataset, competitors by mean rank x datasets.
 
-        An error of zero counts as half of the smallest positive one on its dataset, as in ``pairs``.
+        An error of zero counts as half of the smallest positive one on its dataset, as in ``pairs``. Datasets
+        with negative errors, as of scores above 1, have none.
         """
         positive = self.errors.where(self.errors > 0)
         half = positive.where(np.isfinite(positive)).min(axis=1).fillna(1.0) / 2
         errors = self.errors.mask(self.errors <= 0, half, axis=0)
+        errors = errors.where((self.errors >= 0).all(axis=1), axis=0)
         return errors.div(errors.min(axis=1), axis=0)[self.ranks.index].T
 
     @property

@@ -155,11 +155,5 @@ def test_a_job_is_told_where_the_components_of_branches_and_grids_are():
         methods={"wide": {"steps": [union(WHOLES, PARTS)]}},
         classifiers={"CalibratedLeastSquares": {"grid": {"feature_map": [{"RandomFourierFeatures": {}}]}}},
     ).spec
-    assert set(spec.components) == {
-        "FeatureUnion",
-        "GEM",
-        "SignedPowers",
-        "SubclassGEM",
-        "CalibratedLeastSquares",
-        "RandomFourierFeatures",
-    }
+    steps = {"FeatureUnion", "GEM", "SignedPowers", "SubclassGEM"}
+    assert set(spec.components) == steps | {"CalibratedLeastSquares", "RandomFourierFeatures"}

@@ -132,7 +132,7 @@
         ranks[row][place] = below + (equal + 1) / 2;
         const cell = rows[row].querySelectorAll("[data-error]")[place];
         const ratio = (error > 0 ? error : half) / least;
-        cell.textContent = Number.isFinite(ratio) ? ratio.toFixed(2) : "failed";
+        cell.textContent = !Number.isFinite(ratio) ? "failed" : column.some((one) => one < 0) ? "–" : ratio.toFixed(2);
         cell.style.setProperty("--share", Math.min(1, Math.max(0, Math.log(ratio) / Math.log(LARGEST))).toFixed(2));
       });
     }
