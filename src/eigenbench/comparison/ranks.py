@@ -9,6 +9,7 @@ a difference, at a nominal 5 %.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -17,9 +18,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-#: Errors, and differences of errors, that agree to so many significant digits are equal: means of the same
-#: counts may differ by rounding.
-_DIGITS = 10
+#: Errors, and differences, that agree to so many digits of the largest are equal: rounding may part means.
+_DIGITS = 12
 
 MIN_DATASETS = 5
 
@@ -29,7 +29,7 @@ class RefusedComparison(ValueError):
 
 
 def complete_table(errors: pd.DataFrame, *, min_methods: int = 2) -> pd.DataFrame:
-    """Check a table of datasets x methods for a statistic, and round its errors to ten significant digits.
+    """Check a table of datasets x methods for a statistic, and round errors to 12 digits of the largest.
 
     Raises a RefusedComparison for fewer than five datasets, too few methods or a missing error, and a
     ValueError for a dataset or method that is there twice or an error of minus infinity.
@@ -44,7 +44,8 @@ def complete_table(errors: pd.DataFrame, *, min_methods: int = 2) -> pd.DataFram
         )
     if n_methods < min_methods:
         raise RefusedComparison(f"{n_methods} methods are too few: this test needs at least {min_methods}.")
-    table = _rounded(errors.astype(np.float64))
+    table = errors.astype(np.float64)
+    table = table.round(_decimals(table))
     absent = table.isna().to_numpy()
     if absent.any():
         row, column = np.argwhere(absent)[0]
@@ -58,8 +59,9 @@ def complete_table(errors: pd.DataFrame, *, min_methods: int = 2) -> pd.DataFram
     return table
 
 
-def _rounded(table: pd.DataFrame) -> pd.DataFrame:
-    return table.map(lambda value: float(f"{value:.{_DIGITS}g}"))
+def _decimals(table: pd.DataFrame) -> int:
+    largest = table.abs().where(np.isfinite(table)).max(axis=None)
+    return _DIGITS - 1 - math.floor(math.log10(largest)) if largest > 0 else _DIGITS
 
 
 def pairwise_differences(table: pd.DataFrame) -> pd.DataFrame:
@@ -72,7 +74,7 @@ def pairwise_differences(table: pd.DataFrame) -> pd.DataFrame:
     first, second = np.array(pairs).T
     errors = table.to_numpy()
     with np.errstate(invalid="ignore"):
-        differences = _rounded(pd.DataFrame(errors[:, first] - errors[:, second])).to_numpy(copy=True)
+        differences = (errors[:, first] - errors[:, second]).round(_decimals(table))
     differences[np.isnan(differences)] = 0
     names = pd.MultiIndex.from_arrays(
         [table.columns[first], table.columns[second]], names=["first", "second"]
