@@ -279,10 +279,8 @@ def test_test_images_and_new_ones_get_the_size_and_colours_of_the_training_image
         assert read_user_file(tmp_path / name, like=train).features.shape == (2, 32 * 32 * 3)
     save(Image.new("L", (50, 40)), tmp_path / "new" / "1.png")
     assert read_images(tmp_path / "new", train.image_shape).shape == (1, 32 * 32 * 3)
-    save(
-        np.kron(np.indices((32, 32)).sum(axis=0) % 2 * 255, np.ones((4, 4))).astype(np.uint8),
-        tmp_path / "big.png",
-    )
+    chequered = np.kron(np.indices((32, 32)).sum(axis=0) % 2 * 255, np.ones((4, 4)))
+    save(chequered.astype(np.uint8), tmp_path / "big.png")
     large = read_images(tmp_path, (64, 64, 1))
     assert large.shape[1] == 64 * 64
     assert large[0].std() > 0.3, "scaled at once, not to 32 × 32 before"

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from eigenbench.bench.records.record import Candidate, Confusion, Search
-from eigenbench.bench.records.runs import Run
 from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.reporting.checks import check_results, control_error, scaled_scores
 from eigenbench.reporting.replicates import RunGroup
+from eigenbench.reporting.row_metrics import run_of
 
 N_TEST = 360
 CLASSIFIER = "LogisticRegression"
@@ -17,15 +17,9 @@ CLASSIFIERS = {CLASSIFIER: {}, "DummyClassifier": {"methods": ["identity"]}}
 
 
 def spec(**changes):
-    return ExperimentSpec.model_validate(
-        {
-            "dataset": "digits",
-            "methods": {"gem": {}, "pca": {}, "identity": {}},
-            "classifiers": CLASSIFIERS,
-            "seeds": [0, 1, 2, 3, 4],
-            **changes,
-        }
-    )
+    methods = {"gem": {}, "pca": {}, "identity": {}}
+    given = {"dataset": "digits", "methods": methods, "classifiers": CLASSIFIERS, "seeds": [0, 1, 2, 3, 4]}
+    return ExperimentSpec.model_validate(given | changes)
 
 
 @pytest.fixture
@@ -44,17 +38,10 @@ def group(make_record, tmp_path):
             matrix = np.zeros((10, 10), dtype=int)
             np.add.at(matrix, (truth, predicted), 1)
             errors = int(np.sum(truth != predicted))
-            record = make_record(
-                "digits",
-                method,
-                classifier,
-                seed,
-                metrics={"test_error": errors / N_TEST},
-                confusion=Confusion(labels=list("0123456789"), matrix=matrix.tolist()),
-                **{"search": None, **changes},
-            )
-            names = (record.suite, record.experiment, record.dataset, method, classifier, seed)
-            path = tmp_path / Run(*names, record.run_key).folder / "predictions.npz"
+            confusion = Confusion(labels=list("0123456789"), matrix=matrix.tolist())
+            fields = {"metrics": {"test_error": errors / N_TEST}, "confusion": confusion, "search": None}
+            record = make_record("digits", method, classifier, seed, **fields | changes)
+            path = tmp_path / run_of(record).folder / "predictions.npz"
             path.parent.mkdir(parents=True)
             np.savez(path, truth=truth, predicted=predicted)
             records.append(record)

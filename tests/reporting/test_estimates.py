@@ -15,11 +15,10 @@ from eigenbench.reporting.estimates import OVER_ROWS, OVER_SEEDS, OVER_SHARED_RO
 @given(st.lists(st.floats(0.2, 0.4), min_size=2, max_size=9, unique=True))
 def test_seeds_give_student_t(values):
     found = estimate("test_log_loss", values, deterministic=False, n_test=100)
+    mean = np.mean(values)
     half_width = stdtrit(len(values) - 1, 0.975) * np.std(values, ddof=1) / math.sqrt(len(values))
-    assert found.mean == pytest.approx(np.mean(values))
-    assert (found.low, found.high) == pytest.approx(
-        (max(0, np.mean(values) - half_width), np.mean(values) + half_width)
-    )
+    assert found.mean == pytest.approx(mean)
+    assert (found.low, found.high) == pytest.approx((max(0, mean - half_width), mean + half_width))
     assert (found.n_seeds, found.interval) == (len(values), OVER_SEEDS)
 
 

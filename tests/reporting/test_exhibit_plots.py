@@ -16,13 +16,8 @@ from eigenbench.bench.records.record import Confusion
 from eigenbench.reporting import exhibit_plots
 
 SCATTER = Scatter(title="t", x=[0.0, 1.0], y=[0.5, 2.0], labels=["a", "b"], x_label="left", y_label="up")
-HISTOGRAM = Histogram(
-    title="t",
-    edges=[0.0, 1.0, 3.0],
-    densities={"near": [0.6, 0.2], "far": [0.0, 0.5]},
-    x_label="d",
-    marker=1.5,
-)
+DENSITIES = {"near": [0.6, 0.2], "far": [0.0, 0.5]}
+HISTOGRAM = Histogram(title="t", edges=[0.0, 1.0, 3.0], densities=DENSITIES, x_label="d", marker=1.5)
 IMAGES = Images(title="t", height=2, width=3, rows={"first": [[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]] * 2})
 BOXES = Boxes(title="t", groups={"0": (0.0, 1.0, 2.0, 3.0, 4.0), "1": (1.0, 1.0, 1.0, 1.0, 1.0)}, y_label="v")
 ALL = [SCATTER, HISTOGRAM, IMAGES, BOXES]
@@ -40,9 +35,8 @@ def test_every_kind_is_drawn_in_the_colour_of_the_page(exhibit):
     assert svg == exhibit_plots.drawing(exhibit).svg("k")
     assert svg.startswith("<svg")
     assert "currentColor" in svg
-    names, others = (
-        set(re.findall(r'\bid="([^"]+)"', exhibit_plots.drawing(exhibit).svg(key))) for key in "kl"
-    )
+    drawn = [exhibit_plots.drawing(exhibit).svg(key) for key in "kl"]
+    names, others = (set(re.findall(r'\bid="([^"]+)"', one)) for one in drawn)
     assert names.isdisjoint(others), "identifiers are unique on a page"
     assert exhibit.title in exhibit.describe()
 
@@ -113,9 +107,8 @@ def test_markup_in_a_name_is_text():
 def test_exhibits_become_files_for_the_dashboard():
     named = [exhibit.model_copy(update={"title": f"A/b: {exhibit.kind} é"}) for exhibit in ALL]
     files = exhibit_plots.exhibit_files(named)
-    assert list(files) == [
-        f"exhibits/{i:02d}-a-b-{exhibit.kind}.png" for i, exhibit in enumerate(ALL, start=1)
-    ]
+    names = [f"exhibits/{i:02d}-a-b-{exhibit.kind}.png" for i, exhibit in enumerate(ALL, start=1)]
+    assert list(files) == names
     for content in files.values():
         pixels = np.asarray(Image.open(io.BytesIO(content)).convert("L"))
         assert min(pixels.shape) > 50
@@ -126,6 +119,5 @@ def test_exhibits_become_files_for_the_dashboard():
 def test_long_class_names_are_cut_at_letters():
     labels = ["Iris-versicolor", "agricultural_land", "short"]
     found = exhibit_plots.confusion_drawing(Confusion(labels=labels, matrix=np.eye(3, dtype=int).tolist()))
-    assert {"Iris-versicol…", "agricultural_…", "short"} <= set(
-        re.findall(r">([^<>]+)</text>", found.svg("k"))
-    )
+    texts = re.findall(r">([^<>]+)</text>", found.svg("k"))
+    assert {"Iris-versicol…", "agricultural_…", "short"} <= set(texts)

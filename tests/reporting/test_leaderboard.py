@@ -280,18 +280,11 @@ def test_metrics_of_classes_from_predictions(make_record):
 def test_kernel_errors_that_differ_by_powers_of_ten_are_compared_by_their_logarithms(make_record):
     values = {"pca": [1e-8, 1.1e-8, 0.9e-8, 1e-8, 1.2e-8], "gem": [1e-4, 9e-3, 2e-4, 3e-4, 1e-4]}
     name = "kernel_mse_at_512"
-    groups = [
-        RunGroup(
-            method,
-            NO_CLASSIFIER,
-            tuple(
-                make_record("digits", method, NO_CLASSIFIER, seed, metrics={name: value})
-                for seed, value in enumerate(by_seed)
-            ),
-            len(by_seed),
-        )
-        for method, by_seed in values.items()
-    ]
+    groups = []
+    for method, by_seed in values.items():
+        changes = [{"metrics": {name: value}} for value in by_seed]
+        records = [make_record("digits", method, NO_CLASSIFIER, s, **one) for s, one in enumerate(changes)]
+        groups.append(RunGroup(method, NO_CLASSIFIER, tuple(records), len(records)))
     line = compare_groups(groups, name, lower=True).table.loc["gem"]
     assert compare_values(pd.DataFrame(values)).table.loc["gem", "tied"], "by the values themselves"
     assert (line["p_value"] < 1e-3, line["tied"]) == (True, False)

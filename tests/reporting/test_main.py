@@ -75,9 +75,8 @@ def test_a_record_of_other_settings_does_not_count_however_new(suite_path, resul
 
 def test_a_run_that_the_suite_dropped_does_not_count(suite_path, results_dir, few, make_record):
     write(results_dir, make_record("mnist", "gem", "CalibratedLeastSquares", 7))
-    write(
-        results_dir, make_record("mnist", "gem", "CalibratedLeastSquares", 0, method="old", run_key="e" * 16)
-    )
+    old = {"method": "old", "run_key": "e" * 16}
+    write(results_dir, make_record("mnist", "gem", "CalibratedLeastSquares", 0, **old))
     found = read_inputs([suite_path], results_dir).records
     assert sorted(record.run_key for record in found) == sorted(record.run_key for record in few)
 

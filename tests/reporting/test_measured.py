@@ -143,9 +143,8 @@ def test_exhibits_of_one_seed_are_drawn_and_described(page, text):
 
 
 def test_the_terminal_names_the_best_method_alone(measured, runs, pipe):
-    print_summary(
-        [measured], group_runs([plan_of(measured)], runs), report=Path("reports/index.html"), console=pipe
-    )
+    groups = group_runs([plan_of(measured)], runs)
+    print_summary([measured], groups, report=Path("reports/index.html"), console=pipe)
     lines = pipe.file.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
     place = lines.index("Kernel on MNIST")

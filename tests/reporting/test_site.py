@@ -142,10 +142,7 @@ def test_the_first_screen_says_what_is_best_and_whether_that_is_significant(page
         others = board[board["rank"].notna()].iloc[1:]
         n_tied = int(others["tied"].fillna(False).sum())
         says = significance(board)
-        if n_tied:
-            assert says.startswith(f"no: ties with {n_tied} other")
-        else:
-            assert says.startswith(("yes: better than", "unknown"))
+        assert says.startswith(f"no: ties with {n_tied} other" if n_tied else ("yes: better than", "unknown"))
         assert says in page.text
 
 
@@ -168,10 +165,8 @@ def test_searches_show_scores_and_the_selected_candidate(page, report):
 def test_parameters_that_all_seeds_have_stand_once_and_others_with_their_seeds(make_record):
     chosen = [{"C": C, "steps": "A → B"} for C in (1.0, 0.1, 1.0)]
     chosen[2]["n"] = 3
-    found = parameters_of(
-        [make_record("digits", "gem", "LinearSVC", seed, params=one) for seed, one in enumerate(chosen)]
-    )
-    assert found == ("steps = A → B", "C = 1.0 (seed 0, 2); 0.1 (seed 1). n = 3 (seed 2)")
+    runs = [make_record("digits", "gem", "LinearSVC", seed, params=one) for seed, one in enumerate(chosen)]
+    assert parameters_of(runs) == ("steps = A → B", "C = 1.0 (seed 0, 2); 0.1 (seed 1). n = 3 (seed 2)")
 
 
 def test_names_and_messages_are_escaped(build, make_record, broken, suite):

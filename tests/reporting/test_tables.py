@@ -92,12 +92,9 @@ def test_numbers_and_other_text_stay(value):
 def test_environments_have_a_rate_for_each_number_of_threads(make_record):
     found = [(1, 80.0), (1, None), (2, 150.0), (1, 82.0), (1, 90.0)]
     run = make_record("digits", "identity", "CalibratedLeastSquares", 0)
-    records = [
-        run.model_copy(
-            update={"environment": ENVIRONMENT.model_copy(update={"threads": threads, "gemm_gflops": rate})}
-        )
-        for threads, rate in found
-    ]
+    rates = [{"threads": threads, "gemm_gflops": rate} for threads, rate in found]
+    environments = [ENVIRONMENT.model_copy(update=one) for one in rates]
+    records = [run.model_copy(update={"environment": one}) for one in environments]
     cells = [row.cells for row in environments_table(records).rows]
     assert [[line[name].text for name in ("Runs", "Threads", "GFLOP/s")] for line in cells] == [
         ["4", "1", "82"],

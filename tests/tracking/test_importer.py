@@ -296,12 +296,8 @@ def test_two_importers_started_at_once_on_no_store_yet(results, tmp_path, monkey
     (tmp_path / ".mlflow.db.new").write_bytes(b"left by a process killed while it made the store")
     paths = [str(results.record(seed)) for seed in range(4)]
     receipts = [tmp_path / "first.json", tmp_path / "second.json"]
-    started = [
-        subprocess.Popen(
-            command(results, "--receipt", str(receipt), *paths), cwd=tmp_path, stderr=subprocess.PIPE
-        )
-        for receipt in receipts
-    ]
+    commands = [command(results, "--receipt", str(receipt), *paths) for receipt in receipts]
+    started = [subprocess.Popen(one, cwd=tmp_path, stderr=subprocess.PIPE) for one in commands]
     texts = [process.communicate(timeout=120)[1].decode() for process in started]
     assert [process.returncode for process in started] == [0, 0], texts
     written = [json.loads(receipt.read_text()) for receipt in receipts]

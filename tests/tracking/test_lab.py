@@ -82,15 +82,10 @@ def check_whole(uri):
     kept = [model.tags["run_key"] for model in models]
     assert best <= set(kept) <= expected, "the first seed of each suite, as all are equal, and former bests"
     assert len(kept) == len(set(kept))
-    summaries = {
-        run.data.tags["suite"]: (run.info.run_id, run.data.metrics["seeds"])
-        for suite in experiments
-        for run in runs_of(uri, "summary", suite)
-    }
-    assert {suite: seeds for suite, (_, seeds) in summaries.items()} == {
-        "tiny": 3 * 3 + 2,
-        **{f"own{number}": 3 for number in range(3)},
-    }
+    found = [run for suite in experiments for run in runs_of(uri, "summary", suite)]
+    summaries = {run.data.tags["suite"]: (run.info.run_id, run.data.metrics["seeds"]) for run in found}
+    counts = {"tiny": 3 * 3 + 2, **{f"own{number}": 3 for number in range(3)}}
+    assert {suite: seeds for suite, (_, seeds) in summaries.items()} == counts
     for run in runs:
         assert run.data.tags["mlflow.parentRunId"] == summaries[run.data.tags["suite"]][0]
     for suite in summaries:

@@ -54,18 +54,12 @@ def keys_of(plan):
 @pytest.fixture
 def three_of_each(results):
     planned = keys_of(plan_of(suite()))
-    errors = {"gem": [0.02, 0.03, 0.025], "pca": [0.05, 0.04, 0.06]}
-    return [
-        results.record(
-            seed,
-            method=method,
-            run_key=planned[method, seed],
-            metrics={"test_error": errors[method][seed]},
-            train_seconds=0.25,
-        )
-        for method in errors
-        for seed in range(3)
-    ]
+    paths = []
+    for method, errors in {"gem": [0.02, 0.03, 0.025], "pca": [0.05, 0.04, 0.06]}.items():
+        for seed, error in enumerate(errors):
+            fields = {"run_key": planned[method, seed], "metrics": {"test_error": error}}
+            paths.append(results.record(seed, method=method, train_seconds=0.25, **fields))
+    return paths
 
 
 def test_a_parent_says_what_its_seeds_say_together(bring, three_of_each, store_uri):
@@ -96,9 +90,8 @@ def test_a_parent_says_what_its_seeds_say_together(bring, three_of_each, store_u
     names = [f"seed {seed} · {gem.info.run_name}" for seed in range(3)]
     assert sorted(run.info.run_name for run in below) == names
     assert {link for run in below if (link := run.info.run_id) in note} == {run.info.run_id for run in below}
-    assert gem.info.end_time - gem.info.start_time == sum(
-        run.info.end_time - run.info.start_time for run in below
-    )
+    whole, *parts = (run.info.end_time - run.info.start_time for run in (gem, *below))
+    assert whole == sum(parts)
 
 
 def test_the_tie_group_is_that_of_the_leaderboard(bring, results, store_uri):
@@ -250,9 +243,8 @@ def test_an_experiment_is_described_and_its_figures_are_drawn(bring, three_of_ea
     )
     assert note.index(f"| 1 | {gem} | 2.50 |") < note.index(f"| 2 | {pca} |")
     assert "Published in: A table" in note
-    files = [
-        client.download_artifacts(overview.info.run_id, name) for name in ("methods.csv", "published.csv")
-    ]
+    names = ("methods.csv", "published.csv")
+    files = [client.download_artifacts(overview.info.run_id, name) for name in names]
     (header, first, _), published = (list(csv.reader(Path(file).read_text().splitlines())) for file in files)
     assert header[:4] == ["rank", "method", "test error (%)", "verdict"], "four are seen at 1,440 pixels"
     assert header[4:6] == ["95 % interval", "published"]

@@ -93,10 +93,8 @@ def test_it_serves_on_the_next_free_port_and_ends_whole(
     methods = table_page("1", "tags.kind = 'summary'", "metrics.`rank`")
     [overview] = MlflowClient(store_uri).search_runs(["1"], "tags.kind = 'overview'")
     table = run_link("1", overview.info.run_id, "/artifacts/methods.csv")
-    assert capsys.readouterr().out.splitlines() == [
-        f"tiny: {base}/{methods}",
-        f"  tiny, main: {base}/{table}",
-    ]
+    links = [f"tiny: {base}/{methods}", f"  tiny, main: {base}/{table}"]
+    assert capsys.readouterr().out.splitlines() == links
     for words in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             command = words.read_bytes()

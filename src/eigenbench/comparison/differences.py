@@ -113,10 +113,8 @@ def compare_methods(
     methods = list(chosen.values())
     several = any(len(found) > 1 for found in methods)
     basis = OVER_SPLITS if redrawn else OVER_SEEDS_AND_ROWS if several else OVER_ROWS
-    everywhere = pd.Series(
-        {name: np.mean([run.value for run in found.values()]) for name, found in runs.items() if found},
-        dtype=np.float64,
-    )
+    by_name = {name: np.mean([run.value for run in found.values()]) for name, found in runs.items() if found}
+    everywhere = pd.Series(by_name, dtype=np.float64)
     if len(everywhere) and (first := everywhere.index[_best(everywhere, lower_is_better)]) not in chosen:
         reason = f"The method with the best mean, {first}, lacks some of the {len(seeds)} splits."
         return MethodDifferences(_empty(list(runs)), basis, reason)

@@ -43,7 +43,5 @@ def rank_intervals(errors: pd.DataFrame) -> pd.DataFrame:
 
 def resample_weights(n_datasets: int, n_resamples: int) -> NDArray[np.float64]:
     """Return the weight of each dataset in each resample, shape (n_resamples, n_datasets)."""
-    counts = np.random.default_rng(0).multinomial(
-        n_datasets, np.full(n_datasets, 1 / n_datasets), size=n_resamples
-    )
-    return counts / n_datasets
+    shares = np.full(n_datasets, 1 / n_datasets)
+    return np.random.default_rng(0).multinomial(n_datasets, shares, size=n_resamples) / n_datasets

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -70,8 +69,7 @@ def pairwise_differences(table: pd.DataFrame) -> pd.DataFrame:
     One line per dataset and one column per pair ``(first, second)``, in the order of the table's columns; 0
     where both failed.
     """
-    pairs = list(combinations(range(table.shape[1]), 2))
-    first, second = np.array(pairs).T
+    first, second = np.triu_indices(table.shape[1], k=1)
     errors = table.to_numpy()
     with np.errstate(invalid="ignore"):
         differences = (errors[:, first] - errors[:, second]).round(_decimals(table))

@@ -139,7 +139,9 @@ def _kinds(given: list[str] | None, columns: Container[str]) -> dict[str, Kind]:
     from eigenbench.own_data.table import OwnDataError, unknown
 
     kinds: dict[str, Kind] = {}
-    parts = [part for text in given or () for part in _one_or_several(text, columns)]
+    parts: list[str] = []
+    for text in given or ():
+        parts += [text] if text.rpartition("=")[0] in columns else _names([text])
     for part in parts:
         column, sign, named = part.rpartition("=")
         if not sign:
@@ -149,10 +151,6 @@ def _kinds(given: list[str] | None, columns: Container[str]) -> dict[str, Kind]:
             raise OwnDataError(f"--types {part}: {unknown('kind', named, KINDS)}")
         kinds[column] = found[0]
     return kinds
-
-
-def _one_or_several(text: str, columns: Container[str]) -> list[str]:
-    return [text] if text.rpartition("=")[0] in columns else _names([text])
 
 
 def _say_end(outcome: ComparisonResult, problem: Problem, header: bool, started: float) -> None:

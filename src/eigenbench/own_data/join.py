@@ -92,8 +92,7 @@ def _say(result: dict[str, Any], n_runs: int) -> None:
         conclusion = conclusions.get(one["conclusion"], one["conclusion"])
         table.add_row(label_name(one["competitor"]), *counts, ratio, interval, conclusion)
     Console().print(table)
-    failures = [f"{one['dataset']}, {text}" for one in result["datasets"] for text in one["failures"]]
-    if failures:
+    if failures := [f"{one['dataset']}, {text}" for one in result["datasets"] for text in one["failures"]]:
         typer.echo(f"Failed:  {len(failures)} of {n_runs} runs, which rank last: {failures[0]}")
     if result["seconds"] is not None:
         front = f"{'no competitor is both' if result['on_front'] else 'some are'} faster and better"

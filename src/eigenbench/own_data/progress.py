@@ -125,10 +125,9 @@ def run_fits(
 @contextmanager
 def report_beside(workspace: Workspace) -> Iterator[None]:
     """Make the report, and import the runs that are there into MLflow, beside the work of the block."""
-    runs = load_plan(workspace.suite).runs
     suite = str(workspace.suite.relative_to(workspace.folder))
     commands: list[tuple[str, ...]] = [("eigenbench.reporting", "--suite", suite)]
-    paths = [f"{workspace.results.name}/{run.record}" for run in runs]
+    paths = [f"{workspace.results.name}/{run.record}" for run in load_plan(workspace.suite).runs]
     if there := [path for path in paths if (workspace.folder / path).exists()]:
         commands.append(("eigenbench.tracking", *there, "--suite", suite, "--tracking-uri", DEFAULT_URI))
     with ExitStack() as stack:

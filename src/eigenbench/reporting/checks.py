@@ -69,11 +69,8 @@ def _component(spec: ExperimentSpec, group: RunGroup) -> str:
 
 def control_error(spec: ExperimentSpec, groups: Sequence[RunGroup]) -> float | None:
     """Return the error of guessing: of the control that ran, else of the best constant prediction."""
-    controls = [
-        group for group in groups if is_control(spec, group) and _component(spec, group) != _BAYES_RULE
-    ]
-    errors = [found.mean for group in controls if (found := group.estimate("test_error"))]
-    if errors:
+    controls = (one for one in groups if is_control(spec, one) and _component(spec, one) != _BAYES_RULE)
+    if errors := [found.mean for group in controls if (found := group.estimate("test_error"))]:
         return min(errors)
     counts = [_class_counts(group, record) for group in groups for record in group.finished]
     constant = [1 - rows.max() / rows.sum() for rows in counts if rows.sum()]
@@ -119,8 +116,7 @@ def _of_group(spec: ExperimentSpec, group: RunGroup, control: float | None) -> I
             text = f"error {error:.3f}, no better than guessing ({control:.3f})"
             yield Check("guessing", group.label, text)
     if not spec.permute_labels:
-        single = [record.seed for record in records if _predicts_one_class(record)]
-        if single:
+        if single := [record.seed for record in records if _predicts_one_class(record)]:
             seeds = ", ".join(map(str, single))
             yield Check("one_class", group.label, f"one class for all test rows (seed {seeds})")
         yield from _outlying_seeds(group, n_test)
@@ -181,11 +177,7 @@ def _identical(groups: Sequence[RunGroup]) -> Iterator[Check]:
     """Find groups with the same predictions, not all right, on all seeds."""
     seen: dict[str, RunGroup] = {}
     for group in groups:
-        digest = _digest(group)
-        if digest is None:
-            continue
-        first = seen.setdefault(digest, group)
-        if first is not group:
+        if (digest := _digest(group)) and (first := seen.setdefault(digest, group)) is not group:
             yield Check("identical", group.label, f"the same predictions as {first.label} on all test rows")
 
 

@@ -104,11 +104,8 @@ def _own_data(path: Path, plan: SuitePlan) -> list[str]:
     own = load_catalogue(catalogue).datasets
     read = {name for method in plan.methods for name in method.spec.datasets} & own.keys()
     files = [file for name in sorted(read) for file in own[name].files.values()]
-    places = [
-        Path(getattr(source, "path", "") or getattr(source, "partitions", ""))
-        for file in files
-        for source in file.sources
-    ]
+    sources = [source for file in files for source in file.sources]
+    places = [Path(getattr(one, "path", "") or getattr(one, "partitions", "")) for one in sources]
     folder = path.parent.absolute()
     return [str(place.relative_to(folder)) for place in places if place.is_relative_to(folder)]
 

@@ -102,14 +102,12 @@ class Drawing:
 
     def _file(self, ending: str, metadata: dict[str, None], key: str | None = None) -> bytes:
         stream = io.BytesIO()
-        style = {**matplotlib.rcParamsDefault, **_STYLE, "svg.hashsalt": key}
-        with matplotlib.rc_context(style):
+        paper, dpi = ("none", _EMBEDDED_DPI) if ending == "svg" else ("white", _PNG_DPI)
+        with matplotlib.rc_context({**matplotlib.rcParamsDefault, **_STYLE, "svg.hashsalt": key}):
             figure = Figure(figsize=self.size, layout="constrained")
             self.draw(*figure.subplots(self.n_panels, squeeze=False)[:, 0])
             if self.title:
                 figure.suptitle(self.title, fontsize=9)
-            paper = "none" if ending == "svg" else "white"
-            dpi = _EMBEDDED_DPI if ending == "svg" else _PNG_DPI
             figure.savefig(stream, format=ending, dpi=dpi, metadata=metadata, facecolor=paper)
         return stream.getvalue()
 

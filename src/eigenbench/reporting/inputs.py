@@ -67,11 +67,10 @@ def read_inputs(
     records = []
     for run in (run for plan in plans.values() for run in plan.runs):
         try:
-            record = current_record(run, results_dir, "predictions.npz")
+            if record := current_record(run, results_dir, "predictions.npz"):
+                records.append(record)
         except DamagedFileError as error:
             unreadable.append(" ".join(str(error).split()))
-        else:
-            records += [record] if record else []
     if warn:
         for line in unreadable:
             logger.warning(f"left out: {line}")

@@ -140,12 +140,9 @@ def compare_groups(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> M
                 groups=longest.groups,
                 lower_is_better=lower,
             )
-    values = pd.DataFrame(
-        {
-            name: {record.seed: record.metrics[metric] for record in group.finished}
-            for name, group in complete.items()
-        }
-    ).dropna(axis="columns")
+    runs = {name: group.finished for name, group in complete.items()}
+    by_seed = {name: {run.seed: run.metrics[metric] for run in own} for name, own in runs.items()}
+    values = pd.DataFrame(by_seed).dropna(axis="columns")
     means = _means(complete, metric)
     untested = compare_values(means.to_frame().T, lower_is_better=lower)
     overlap = max((group.overlap for group in complete.values()), default=0.0)

@@ -127,6 +127,7 @@ def published_table(
 def _published_cells(row: PublishedComparison) -> dict[str, Cell | str]:
     style, found = metric_style(row.number.metric), row.estimate
     title = row.group.title if row.group else ""
+    stated = style.interval(*(row.number.interval or (None, None)))
     seeds = row.seeds_note.removesuffix(" seeds") or str(found.n_seeds) if found else NONE
     measured = Cell()
     if found:
@@ -141,9 +142,7 @@ def _published_cells(row: PublishedComparison) -> dict[str, Cell | str]:
     return {
         "Method": Cell(row.label, title * (title.casefold() != row.label.casefold())),
         "Metric": sentence(style.heading),
-        "Published": Cell(
-            style.exact(row.number.value), style.interval(*(row.number.interval or (None, None)))
-        ),
+        "Published": Cell(style.exact(row.number.value), stated),
         "Measured": measured,
         "Seeds": seeds,
         "Verdict": replace(verdict, style=f"verdict {row.outcome or ''}".strip()),

@@ -126,13 +126,8 @@ class PublishedComparison:
     @property
     def identity(self) -> tuple[object, ...]:
         """The key of the published number, whichever run on whichever data measures it."""
-        number = self.number
-        return (
-            number.source,
-            number.metric.removesuffix("_by_label"),
-            number.value,
-            number.label or number.method,
-        )
+        number, metric = self.number, self.number.metric.removesuffix("_by_label")
+        return number.source, metric, number.value, number.label or number.method
 
 
 def _compare(

@@ -197,21 +197,15 @@ def group_runs(
     experiments are left out. Without ``results_dir`` statistics rest on the records, not on predictions.
     """
     by_key: dict[tuple[str, str], dict[tuple[str, str], list[Record]]] = {}
-    for record in sorted(
-        records, key=lambda record: (record.method, record.classifier, record.seed, record.run_key)
-    ):
+    for record in sorted(records, key=attrgetter("method", "classifier", "seed", "run_key")):
         of_experiment = by_key.setdefault((record.suite, record.experiment), {})
         of_experiment.setdefault((record.method, record.classifier), []).append(record)
     by_experiment: Groups = {}
     for plan in plans:
         experiments = plan.suite.experiments
         of_suite = {name: by_key.get((plan.suite.name, name), {}) for name in experiments}
-        colours = method_colours(
-            [
-                list(dict.fromkeys([*spec.methods, *(method for method, _ in of_suite[name])]))
-                for name, spec in experiments.items()
-            ]
-        )
+        methods = [[*spec.methods, *(key[0] for key in of_suite[name])] for name, spec in experiments.items()]
+        colours = method_colours([list(dict.fromkeys(names)) for names in methods])
         for name, known in of_suite.items():
             shared = {"results_dir": results_dir, **_test_rows(plan, name)}
             by_experiment[plan.suite.name, name] = [
@@ -261,9 +255,8 @@ def method_colours(experiments: Sequence[list[str]]) -> dict[str, int]:
 
     Methods that are only in experiments with more methods than colours all have the first.
     """
-    small = [methods for methods in experiments if len(methods) <= N_COLOURS]
+    small = sorted((methods for methods in experiments if len(methods) <= N_COLOURS), key=len)
     found: dict[str, int] = {}
-    small.sort(key=len)
     for method in dict.fromkeys(chain.from_iterable(small)):
         beside = chain.from_iterable(methods for methods in small if method in methods)
         used = Counter(found.get(other) for other in beside)

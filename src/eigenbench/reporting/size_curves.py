@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import pandas as pd
@@ -102,15 +103,10 @@ def _line(group: RunGroup, name: str) -> _Line | None:
     if not values:
         return None
     deterministic = all(record.deterministic for record in group.finished)
+    of_step = partial(estimate, name, deterministic=deterministic, n_test=None, overlap=group.overlap)
+    failed = {size for record in group.finished for size in failed_sizes(record)}
     steps = sorted(values)
-    return _Line(
-        steps,
-        [
-            estimate(name, values[step], deterministic=deterministic, n_test=None, overlap=group.overlap)
-            for step in steps
-        ],
-        sorted({size for record in group.finished for size in failed_sizes(record)}),
-    )
+    return _Line(steps, [of_step(values[step]) for step in steps], sorted(failed))
 
 
 def _draw_line(axes: Axes, line: _Line, style: MarkerStyle, gid: str) -> None:

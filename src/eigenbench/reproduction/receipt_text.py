@@ -60,8 +60,7 @@ def _within_noise(runs: Sequence[ComparedRuns]) -> Iterator[tuple[str, str]]:
     noise = "the others within the 95 % noise of seeds or test rows"
     runs_moved = "1 run" if n_runs == 1 else f"{n_runs} runs"
     yield "within noise", f"{runs_moved}: {n_rounded} differ by rounding alone, {noise}"
-    moved = [(run.names[0], *found) for run in within if (found := _furthest(run))]
-    if moved:
+    if moved := [(run.names[0], *found) for run in within if (found := _furthest(run))]:
         name, metric, value = max(moved, key=lambda item: item[2].in_noise)
         limit = f"{value.in_noise:.0%} of the noise of {value.noise_of}"
         yield "within noise", f"largest difference: {name}: {_values(metric, value)}, {limit}"
@@ -89,9 +88,8 @@ def _values(metric: str, value: ComparedValue) -> str:
     """Write both values with as many digits as tell them apart."""
     here, there = value.here, value.reference
     digits = next((n for n in range(6, 17) if here is None or f"{here:.{n}g}" != f"{there:.{n}g}"), 17)
-    return (
-        f"{metric} {'absent' if here is None else f'{here:.{digits}g}'}, {there:.{digits}g} in the reference"
-    )
+    shown = "absent" if here is None else f"{here:.{digits}g}"
+    return f"{metric} {shown}, {there:.{digits}g} in the reference"
 
 
 def _causes(runs: Sequence[ComparedRuns]) -> list[str]:
