@@ -152,7 +152,7 @@ def test_every_variant_is_of_a_component():
 
 
 ARRAY_API = """
-import numpy as np, sklearn, array_api_strict
+import array_api_strict, eigenbench, numpy as np, sklearn
 from sklearn.datasets import load_iris
 from eigenbench.bench.registry import COMPONENTS
 X, y = load_iris(return_X_y=True)
@@ -166,6 +166,8 @@ with sklearn.config_context(array_api_dispatch=True):
             found = model.predict(rows) if hasattr(model, "predict") else model.transform(rows)
             assert isinstance(found, np.ndarray) and len(found) == 5, name
             tried += 1
+    moments = eigenbench.ClassMoments().update(array_api_strict.asarray(X), array_api_strict.asarray(y))
+    assert moments.counts.tolist() == [50, 50, 50]
 print(tried)
 """
 

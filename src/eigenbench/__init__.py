@@ -45,7 +45,7 @@ _EXPORTS = {
 }
 
 __all__ = sorted(_EXPORTS)
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 
 
 def __getattr__(name: str) -> Any:

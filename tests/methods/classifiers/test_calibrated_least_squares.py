@@ -134,6 +134,17 @@ def test_rows_far_from_those_of_training_have_probabilities(digits):
     assert_allclose(P.sum(axis=1), 1)
 
 
+def test_working_memory_does_not_travel():
+    equations = NormalEquations(3, np.dtype(np.float64), 2, True)
+    rows = np.random.RandomState(0).randn(5000, 3), np.arange(5000) % 2, np.arange(5000) % 3 == 0
+    equations.add(*rows)
+    twin = pickle.loads(pickle.dumps(equations))
+    assert len(pickle.dumps(twin)) < 5000
+    for each in (equations, twin):
+        each.add(*rows)
+    assert_array_equal(*(each.kept_and_all()[0].cross for each in (equations, twin)))
+
+
 def test_many_classes_are_linear_and_small():
     rng = np.random.RandomState(0)
     y = np.arange(4800) % 80

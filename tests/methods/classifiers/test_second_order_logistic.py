@@ -175,6 +175,15 @@ def test_a_sample_preconditions_features_in_the_space_of_few_rows(monkeypatch):
     assert_allclose(model.predict_proba(X), whole.predict_proba(X), atol=0.01)
 
 
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_in_the_space_of_few_rows_it_is_the_model_of_scikit_learn(repeats):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 120)), rng.integers(0, 3, 40)
+    model = SecondOrderLogistic(tol=1e-12, random_state=0).fit(np.tile(X, (repeats, 1)), np.tile(y, repeats))
+    peer = LogisticRegression(C=repeats * model.C_, tol=1e-9, max_iter=1000).fit(X, y)
+    assert_allclose(model.decision_function(X), peer.decision_function(X), atol=2e-3)
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_constant_inputs_give_the_shares_of_classes(value):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import FunctionTransformer
@@ -11,6 +12,7 @@ from sklearn.preprocessing import FunctionTransformer
 from eigenbench import GEM, RandomFourierFeatures, SecondOrderLogistic, StochasticLogistic
 from eigenbench.methods.classifiers.logistic_decoder import WhitenedFeatures
 from eigenbench.methods.classifiers.preconditioned_features import PreconditionedFeatures
+from eigenbench.methods.classifiers.second_order_logistic import hand_over
 from eigenbench.methods.classifiers.streamed import hold_out
 from eigenbench.methods.linalg.ridge_system import gram_system
 from eigenbench.methods.linalg.row_blocks import FeatureBlocks
@@ -98,6 +100,20 @@ def test_few_rows_for_the_features_do_not_fit_noise(digits):
     weak = StochasticLogistic(ridge=1e-3, random_state=0).fit(F, y[:600])
     assert model.score(G, v) > weak.score(G, v)
     assert model.score(G, v) > LogisticRegression(max_iter=200).fit(F, y[:600]).score(G, v) - 0.02
+
+
+def test_a_preconditioner_in_single_precision_does_as_well(digits):
+    X, y, V, _ = digits
+    model = StochasticLogistic(few_rows=0, random_state=0)
+    double, single = (model.fit(X.astype(t), y).predict_proba(V.astype(t)) for t in ("f8", "f4"))
+    assert_allclose(single, double, atol=1e-3)
+
+
+def test_a_warning_names_the_estimator_that_the_user_fits(digits):
+    X, y, _, _ = digits
+    model = StochasticLogistic(random_state=0).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="StochasticLogistic: max_iter=1 .* or set few_rows=0"):
+        hand_over(model, X, y, None, max_iter=1)
 
 
 def test_few_rows_are_left_to_full_gradients(digits):

@@ -261,7 +261,7 @@ class CalibratedLeastSquares(PartitionedFit, StreamedClassifier):
         """Return the stochastic passes that stand for the rounds of many classes."""
         from eigenbench.methods.classifiers.stochastic_logistic import StochasticLogistic
 
-        return StochasticLogistic(
+        passes = StochasticLogistic(
             self.n_rounds,
             few_rows=0,
             ridge="auto" if self.ridge == "auto" else max(float(self.ridge) / n_rows, 1e-9),
@@ -271,6 +271,9 @@ class CalibratedLeastSquares(PartitionedFit, StreamedClassifier):
             class_weight=self.class_weight,
             random_state=0,
         )
+        cure = f"Scale the features, or raise ridge={self.ridge!r} where features are many for the rows."
+        passes._warns_as = type(self).__name__, cure
+        return passes
 
     def _take(self, passes: Any, unseen: np.ndarray, codes: np.ndarray, n_rows: int) -> None:
         """Have its map for the only one, scaled by the temperature of rows that it held out."""

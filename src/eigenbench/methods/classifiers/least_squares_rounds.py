@@ -56,6 +56,7 @@ class NormalEquations:
             )
             for _ in range(2)
         ]
+        self._chosen = np.empty((0, n_features), dtype=dtype)
 
     def add(
         self,
@@ -69,13 +70,23 @@ class NormalEquations:
         for (system, cross, total), kept in zip(self.parts, (~held_out, held_out), strict=True):
             if not kept.any():
                 continue
-            part, own = (block, codes) if kept.all() else (block[kept], codes[kept])
+            part, own = (block, codes) if kept.all() else (self._rows(block, kept), codes[kept])
             part = part.astype(system.dtype, copy=False)
             w = None if weights is None else weights[kept]
             system.add(part, w)
             unit = np.ones(len(own)) if w is None else w
             cross += _class_sums(own, unit.astype(system.dtype), part, len(total))
             total += np.bincount(own, w, minlength=len(total))
+
+    def _rows(self, block: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        """Return chosen rows in memory that all blocks share: new pages cost more than the copy."""
+        chosen = np.flatnonzero(kept)
+        if len(self._chosen) < len(chosen):
+            self._chosen = np.empty_like(block)
+        return np.take(block, chosen, axis=0, out=self._chosen[: len(chosen)], mode="clip")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_chosen": self._chosen[:0]}
 
     def merge(self, other: NormalEquations) -> None:
         """Add those of other rows."""

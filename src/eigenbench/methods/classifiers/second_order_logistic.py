@@ -323,9 +323,10 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
         self.best_iter_, self.n_iter_ = found.best_iter, len(found.losses)
         self.loss_curve_, self.validation_curve_ = np.array(found.losses), np.array(found.held_out_losses)
         if n_steps is None and not found.converged:
+            name, cure = self._warns_as or (type(self).__name__, "Raise max_iter or tol, or lower C.")
             warnings.warn(
-                f"SecondOrderLogistic: max_iter={self.max_iter} passes did not come within tol={self.tol:g}"
-                f" of the optimum for C={self.C_:.3g}. Raise max_iter or tol, or lower C.",
+                f"{name}: max_iter={self.max_iter} passes did not come within tol={self.tol:g}"
+                f" of the optimum for C={self.C_:.3g}. {cure}",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -343,6 +344,7 @@ def hand_over(owner: Any, X: Any, codes: np.ndarray, weights: Any, **parameters:
     model = SecondOrderLogistic(
         validation_fraction=owner.validation_fraction, random_state=owner.random_state, **parameters
     )
+    model._warns_as = type(owner).__name__, "Scale the features, or set few_rows=0 for stochastic steps."
     model._set_classes(owner.classes_)
     model._fit_codes(X, codes, weights)
     owner.n_iter_ = model.n_iter_
@@ -357,12 +359,15 @@ class _RowSpace:
         mapped = blocks.feature_map is not None
         self._features = np.concatenate([block for _, block in blocks]) if mapped else blocks.X
         features = self._features.astype(np.float64)
-        values, vectors = linalg.eigh(safe_sparse_dot(features, features.T, dense_output=True))
-        kept = values >= len(values) * np.finfo(np.float64).eps * values[-1]
-        lengths = np.sqrt(np.maximum(values[kept], 0.0))
-        inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-        self.rows, self._inverse = vectors[:, kept] * lengths, vectors[:, kept] * inverse
+        gram = safe_sparse_dot(features, features.T, dense_output=True)
+        packed, order, rank, _ = linalg.lapack.dpstrf(gram.T, lower=True)
+        factor = np.tril(packed[:, : max(1, rank)])  # of zero rows a column of zeros
+        self.rows = np.empty_like(factor, order="C")
+        self.rows[order - 1] = factor
+        self._factor, self._pivots = factor[:rank, :rank], order[:rank] - 1
 
     def weights(self, coef: np.ndarray) -> np.ndarray:
         """Return the weights (D, c) of features for weights (r, c) of coordinates."""
-        return safe_sparse_dot(self._features.T, self._inverse @ coef, dense_output=True)
+        coef = coef[: len(self._pivots)]
+        dual = linalg.solve_triangular(self._factor, coef, lower=True, trans="T", check_finite=False)
+        return safe_sparse_dot(self._features[self._pivots].T, dual, dense_output=True)

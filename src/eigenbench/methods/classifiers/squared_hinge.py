@@ -138,7 +138,7 @@ def warn_of_limit(C: float, max_iter: int, tol: float) -> None:
     """Warn that Newton's method ended at its limit."""
     warnings.warn(
         f"squared hinge, C={C:g}: after {max_iter} Newton steps the next would still lower an objective "
-        f"by more than tol={tol:g} of it",
+        f"by more than tol={tol:g} of it. Raise max_iter or tol, or lower C.",
         ConvergenceWarning,
         stacklevel=3,
     )

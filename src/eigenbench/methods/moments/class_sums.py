@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn import config_context
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
 
 from eigenbench.methods.linalg.map_reduce import accumulate
@@ -234,7 +235,8 @@ def joined_labels(known: np.ndarray, labels: np.ndarray) -> np.ndarray:
 def labelled_rows(X: Any, y: Any, *, allow_nan: bool = False) -> tuple[Any, np.ndarray]:
     """Return checked rows, dense or CSR, and as many labels; see `label_array`."""
     finite = "allow-nan" if allow_nan else True
-    X = check_array(X, accept_sparse="csr", dtype=ROW_TYPES, ensure_all_finite=finite, input_name="X")
-    y = label_array(y)
+    with config_context(array_api_dispatch=False):
+        X = check_array(X, accept_sparse="csr", dtype=ROW_TYPES, ensure_all_finite=finite, input_name="X")
+        y = label_array(y)
     check_consistent_length(X, y)
     return X, y

@@ -294,7 +294,8 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
         if self.n_components_ < self.n_components and not chosen_here:
             warnings.warn(
                 f"{type(self).__name__} keeps {self.n_components_} of n_components={self.n_components}: with"
-                f" η₋₁={self.eta_negative_:g} no other direction parts different pairs more than equal ones.",
+                f" η₋₁={self.eta_negative_:g} no other direction parts different pairs more than equal ones."
+                f" Raise eta_negative (or threshold), or set n_components to {self.n_components_}.",
                 stacklevel=3,
             )
         return self

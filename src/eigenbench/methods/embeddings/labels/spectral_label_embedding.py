@@ -240,8 +240,8 @@ class LabelEmbedding(MomentFit, LinearEmbedding):
         k = min(self.n_components, products.n_labels)
         if k < self.n_components:
             warnings.warn(
-                f"{type(self).__name__} keeps {k} components, as many as there are labels, instead of"
-                f" n_components={self.n_components}.",
+                f"{type(self).__name__} keeps {k} of n_components={self.n_components}: no more labels."
+                f" Set n_components to {k} or less.",
                 stacklevel=3,
             )
         embedding = self._embed(products, solve, k, check_random_state(self.random_state))
