@@ -141,6 +141,7 @@ def test_working_memory_does_not_travel():
     twin = pickle.loads(pickle.dumps(equations))
     assert len(pickle.dumps(twin)) < 5000
     for each in (equations, twin):
+        each.add(rows[0].astype(np.float32), *rows[1:])
         each.add(*rows)
     assert_array_equal(*(each.kept_and_all()[0].cross for each in (equations, twin)))
 

@@ -102,17 +102,10 @@ def test_few_rows_for_the_features_do_not_fit_noise(digits):
     assert model.score(G, v) > LogisticRegression(max_iter=200).fit(F, y[:600]).score(G, v) - 0.02
 
 
-def test_a_preconditioner_in_single_precision_does_as_well(digits):
-    X, y, V, _ = digits
-    model = StochasticLogistic(few_rows=0, random_state=0)
-    double, single = (model.fit(X.astype(t), y).predict_proba(V.astype(t)) for t in ("f8", "f4"))
-    assert_allclose(single, double, atol=1e-3)
-
-
 def test_a_warning_names_the_estimator_that_the_user_fits(digits):
     X, y, _, _ = digits
     model = StochasticLogistic(random_state=0).fit(X, y)
-    with pytest.warns(ConvergenceWarning, match="StochasticLogistic: max_iter=1 .* or set few_rows=0"):
+    with pytest.warns(ConvergenceWarning, match=r"StochasticLogistic: max_iter=1 .* Scale the features\."):
         hand_over(model, X, y, None, max_iter=1)
 
 

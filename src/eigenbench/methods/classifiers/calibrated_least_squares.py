@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from eigenbench.methods.classifiers.least_squares_rounds import (
     CollectedRows,
@@ -271,8 +273,7 @@ class CalibratedLeastSquares(PartitionedFit, StreamedClassifier):
             class_weight=self.class_weight,
             random_state=0,
         )
-        cure = f"Scale the features, or raise ridge={self.ridge!r} where features are many for the rows."
-        passes._warns_as = type(self).__name__, cure
+        passes._warns = False
         return passes
 
     def _take(self, passes: Any, unseen: np.ndarray, codes: np.ndarray, n_rows: int) -> None:
@@ -285,6 +286,14 @@ class CalibratedLeastSquares(PartitionedFit, StreamedClassifier):
             self.coef_, self.intercept_ = self.coef_ / temperature, self.intercept_ / temperature
         self.loss_curve_, self.error_curve_ = passes.loss_curve_, np.empty(0)
         self.calibration_, self.ridge_, self.penalty_ = None, passes.ridge_ * n_rows, passes.penalty_
+        if passes.n_iter_ == 1 < self.n_rounds:
+            warnings.warn(
+                "CalibratedLeastSquares: the held-out loss is smallest after the first of"
+                f" n_rounds={self.n_rounds} passes, with ridge={self.ridge_:g}. Scale the features, or set a"
+                " larger ridge where features are many for the rows.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     def _block_scores(self, features: np.ndarray) -> np.ndarray:
         return linked_scores(features, self.coef_, self.intercept_, self.link_)

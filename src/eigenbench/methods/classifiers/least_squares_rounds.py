@@ -81,7 +81,7 @@ class NormalEquations:
     def _rows(self, block: np.ndarray, kept: np.ndarray) -> np.ndarray:
         """Return chosen rows in memory that all blocks share: new pages cost more than the copy."""
         chosen = np.flatnonzero(kept)
-        if len(self._chosen) < len(chosen):
+        if len(self._chosen) < len(chosen) or self._chosen.dtype != block.dtype:
             self._chosen = np.empty_like(block)
         return np.take(block, chosen, axis=0, out=self._chosen[: len(chosen)], mode="clip")
 

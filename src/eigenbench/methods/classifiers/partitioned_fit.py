@@ -185,8 +185,8 @@ HeldOut = tuple[float, int] | None
 class SampledGram:
     """Counts of the classes of rows that are not held out, and the Gram matrix of an even sample of them."""
 
-    def __init__(self, rows: PartitionedRows, share: float, **options: bool) -> None:
-        self.system = RidgeSystem(rows.n_features, rows.dtype, **options)
+    def __init__(self, rows: PartitionedRows, share: float, *, fit_intercept: bool) -> None:
+        self.system = RidgeSystem(rows.n_features, rows.dtype, fit_intercept=fit_intercept)
         self.counts = np.zeros(len(rows.classes), dtype=np.int64)
         self._share = share
 

@@ -160,6 +160,9 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
         "random_state": ["random_state"],
     }
 
+    # The estimator that a user fits, and the remedy that it offers.
+    _warns_as: tuple[str, str] = "SecondOrderLogistic", "Raise max_iter or tol, or lower C."
+
     def __init__(
         self,
         C: float | str = "auto",
@@ -323,7 +326,7 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
         self.best_iter_, self.n_iter_ = found.best_iter, len(found.losses)
         self.loss_curve_, self.validation_curve_ = np.array(found.losses), np.array(found.held_out_losses)
         if n_steps is None and not found.converged:
-            name, cure = self._warns_as or (type(self).__name__, "Raise max_iter or tol, or lower C.")
+            name, cure = self._warns_as
             warnings.warn(
                 f"{name}: max_iter={self.max_iter} passes did not come within tol={self.tol:g}"
                 f" of the optimum for C={self.C_:.3g}. {cure}",
@@ -344,7 +347,7 @@ def hand_over(owner: Any, X: Any, codes: np.ndarray, weights: Any, **parameters:
     model = SecondOrderLogistic(
         validation_fraction=owner.validation_fraction, random_state=owner.random_state, **parameters
     )
-    model._warns_as = type(owner).__name__, "Scale the features, or set few_rows=0 for stochastic steps."
+    model._warns_as = type(owner).__name__, "Scale the features."
     model._set_classes(owner.classes_)
     model._fit_codes(X, codes, weights)
     owner.n_iter_ = model.n_iter_
@@ -359,7 +362,7 @@ class _RowSpace:
         mapped = blocks.feature_map is not None
         self._features = np.concatenate([block for _, block in blocks]) if mapped else blocks.X
         features = self._features.astype(np.float64)
-        gram = safe_sparse_dot(features, features.T, dense_output=True)
+        gram = np.asarray_chkfinite(safe_sparse_dot(features, features.T, dense_output=True))
         packed, order, rank, _ = linalg.lapack.dpstrf(gram.T, lower=True)
         factor = np.tril(packed[:, : max(1, rank)])  # of zero rows a column of zeros
         self.rows = np.empty_like(factor, order="C")

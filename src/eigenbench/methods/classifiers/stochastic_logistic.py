@@ -170,6 +170,9 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         "random_state": ["random_state"],
     }
 
+    # False where it is a part of another estimator, which warns for itself.
+    _warns: bool = True
+
     def __init__(
         self,
         max_iter: int = 20,
@@ -247,7 +250,7 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         rng = check_random_state(self.random_state)
         held_out = (self.validation_fraction, int(rng.randint(2**31))) if self.early_stopping else None
         share = min(1.0, self.preconditioner_rows / rows.n_rows)
-        start = partial(SampledGram, rows, share, **self._gram_options())
+        start = partial(SampledGram, rows, share, fit_intercept=self.fit_intercept)
         found = rows.sum(start, label=f"Gram matrix ({rows.n_features} features)", held_out=held_out)
         n_rows = int(found.counts.sum())
         system = self._factored(found.system, n_rows)
@@ -263,12 +266,7 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
             sample = np.sort(rng.choice(rows, self.preconditioner_rows, replace=False))
         blocks = FeatureBlocks(X if len(sample) == X.shape[0] else X[sample], self.feature_map_)
         some = None if weights is None else weights[sample]
-        return self._factored(gram_system(blocks, some, **self._gram_options()), len(rows))
-
-    def _gram_options(self) -> dict[str, bool]:
-        """Return how the second moment is made: in single precision where the ridge keeps it definite."""
-        single = self.ridge == "auto" or float(self.ridge) >= MANY_ROWS_RIDGE
-        return {"fit_intercept": self.fit_intercept, "preconditions": single}
+        return self._factored(gram_system(blocks, some, fit_intercept=self.fit_intercept), len(rows))
 
     def _factored(self, system: RidgeSystem, n_rows: int) -> RidgeSystem:
         """Factor a second moment with the ridge given, or chosen for so many training rows."""
@@ -298,14 +296,11 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
             if again.held_out_losses.min() >= found.held_out_losses.min():
                 break
             found = again
-        if watched and found.best_epoch == 1 < self.max_iter:
-            name, cure = self._warns_as or (
-                type(self).__name__,
-                f"Use a learning_rate of {length / 10:g} (not {self.learning_rate!r}), or a ridge above"
-                f" {self.ridge_:g} where features are many for the rows.",
-            )
+        if watched and found.best_epoch == 1 < self.max_iter and self._warns:
             warnings.warn(
-                f"{name}: the held-out loss of stochastic steps is smallest after the first pass. {cure}",
+                "StochasticLogistic: the held-out loss is smallest after the first pass, with"
+                f" learning_rate={self.learning_rate!r} and ridge={self.ridge_:g}. Use a learning_rate of"
+                f" {length / 10:g}, or a larger ridge where features are many for the rows.",
                 ConvergenceWarning,
                 stacklevel=4,
             )

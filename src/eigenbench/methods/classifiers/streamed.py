@@ -117,9 +117,6 @@ class StreamedClassifier(OneLabelClassifier):
     coef_: np.ndarray
     intercept_: np.ndarray
 
-    # The estimator that the user fits, and the cure that it offers, where this one is a part of it.
-    _warns_as: tuple[str, str] | None = None
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "feature_map": [HasMethods(["fit", "transform"]), None],
         "fit_intercept": ["boolean"],

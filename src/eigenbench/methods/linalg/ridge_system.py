@@ -16,8 +16,7 @@ from eigenbench.methods.linalg.row_products import GramProducts, LabelledRows
 
 logger = logging.getLogger(__name__)
 
-#: Up to this many features a Gram matrix is formed in float64 whatever the type of the features, unless it
-#: only preconditions.
+#: Up to this many features the Gram matrix is formed in float64 whatever the type of the features.
 DOUBLE_PRECISION_LIMIT = 2048
 
 #: Relative rise of the diagonal that keeps the factorisation definite, in units of ε·√D.
@@ -27,18 +26,14 @@ ROUNDING = 1.0
 class RidgeSystem:
     r"""Centred Gram matrix :math:`G = \sum (f - \mu)(f - \mu)^\top`, then the Cholesky factor of G + λI.
 
-    One triangle of a D×D array, of the type of the features or float64 for small D that do not only
-    precondition, is used: products are
+    One triangle of a D×D array, of the type of the features or float64 for small D, is used: products are
     added to it (BLAS syrk), the mean is removed by a rank-1 update and it is factored where it lies. Without
     ``fit_intercept`` the mean is zero. ``factor`` sets ``mean`` and the ``penalty`` λ. n·D² flops for the
     products, D³/3 for the factor, 2D² for each right-hand side.
     """
 
-    def __init__(
-        self, n_features: int, dtype: np.dtype, *, fit_intercept: bool = True, preconditions: bool = False
-    ) -> None:
-        double = n_features <= DOUBLE_PRECISION_LIMIT and not preconditions
-        self.dtype = np.dtype(np.float64 if double else dtype)
+    def __init__(self, n_features: int, dtype: np.dtype, *, fit_intercept: bool = True) -> None:
+        self.dtype = np.dtype(np.float64) if n_features <= DOUBLE_PRECISION_LIMIT else np.dtype(dtype)
         self._matrix = np.zeros((n_features, n_features), dtype=self.dtype, order="F")
         self._sum = np.zeros(n_features)
         self.fit_intercept = fit_intercept
@@ -158,9 +153,11 @@ class RidgeSystem:
         return coef, mean_target - self.mean @ coef
 
 
-def gram_system(blocks: FeatureBlocks, weights: np.ndarray | None = None, **options: bool) -> RidgeSystem:
+def gram_system(
+    blocks: FeatureBlocks, weights: np.ndarray | None = None, *, fit_intercept: bool = True
+) -> RidgeSystem:
     """Return the system of all rows, on the workers of joblib's backend, not factored yet."""
-    start = partial(RidgeSystem, blocks.n_features, blocks.dtype, **options)
+    start = partial(RidgeSystem, blocks.n_features, blocks.dtype, fit_intercept=fit_intercept)
     rows = () if weights is None else (weights,)
     return accumulate(blocks, start, *rows, label=f"Gram matrix ({blocks.n_features} features)")
 

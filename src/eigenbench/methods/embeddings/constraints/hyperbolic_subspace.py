@@ -295,7 +295,7 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
             warnings.warn(
                 f"{type(self).__name__} keeps {self.n_components_} of n_components={self.n_components}: with"
                 f" η₋₁={self.eta_negative_:g} no other direction parts different pairs more than equal ones."
-                f" Raise eta_negative (or threshold), or set n_components to {self.n_components_}.",
+                f" Set n_components to {self.n_components_}, or try a larger eta_negative.",
                 stacklevel=3,
             )
         return self
