@@ -109,6 +109,17 @@ def test_a_warning_names_the_estimator_that_the_user_fits(digits):
         hand_over(model, X, y, None, max_iter=1)
 
 
+def test_passes_that_end_early_are_repeated_with_a_larger_ridge():
+    rng = np.random.RandomState(1)
+    X = rng.randn(3000, 120) * np.logspace(0, -2, 120)
+    y = (X[:, :3].sum(axis=1) + 0.3 * rng.randn(3000) > 0).astype(int)
+    model = StochasticLogistic(few_rows=0, n_iter_no_change=3, random_state=0).fit(X, y)
+    weak = clone(model).set_params(ridge=1e-3).fit(X, y)
+    assert len(weak.loss_curve_) < weak.max_iter
+    assert model.ridge_ == 10
+    assert model.validation_curve_.min() < weak.validation_curve_.min()
+
+
 def test_few_rows_are_left_to_full_gradients(digits):
     X, y, V, _ = digits
     features = FrozenEstimator(GEM(top=1).fit(X, y))

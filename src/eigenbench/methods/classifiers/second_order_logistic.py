@@ -371,6 +371,5 @@ class _RowSpace:
 
     def weights(self, coef: np.ndarray) -> np.ndarray:
         """Return the weights (D, c) of features for weights (r, c) of coordinates."""
-        coef = coef[: len(self._pivots)]
-        dual = linalg.solve_triangular(self._factor, coef, lower=True, trans="T", check_finite=False)
+        dual = linalg.solve_triangular(self._factor, coef[: len(self._pivots)], lower=True, trans="T")
         return safe_sparse_dot(self._features[self._pivots].T, dual, dense_output=True)

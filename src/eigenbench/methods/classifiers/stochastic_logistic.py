@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -48,6 +49,9 @@ FIRST_STEP, EARLY_PASSES, RESTARTS = 0.01, 2, 3
 #: The ridge for many rows, and with fewer rows for each feature than so many, times features a row if less.
 MANY_ROWS_RIDGE, FEW_ROWS_RIDGE, ROWS_PER_FEATURE = 1e-3, 10.0, 20
 
+#: Descends with a first step length.
+Descents = Callable[[float], Descended]
+
 #: Fewer steps in all than this may be too short to arrive.
 FEW_STEPS = 200
 
@@ -85,8 +89,9 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
     ridge : float or "auto", default="auto"
         Added to the second moment of the sample, in units of the mean variance of a feature. It bounds
         the steps along features that are almost or quite constant in the sample: where features are many,
-        that is what keeps the few passes from fitting noise. "auto" takes 0.001; with n < 20·D rows for D
-        features 10·D/n, or 10 if that is less.
+        that is what keeps the few passes from fitting noise. "auto" takes 0.001; where the held-out loss
+        then ends the passes, 10 if that makes it smaller; with n < 20·D rows for D features 10·D/n, or 10
+        if that is less.
     few_rows : int, default=5000
         ``fit`` hands up to so many rows over to :class:`SecondOrderLogistic` with its defaults, if no
         ``feature_map`` has to be fitted (see there) and no parameter of the steps above or of early stopping
@@ -136,9 +141,9 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
     -----
     Time: m·D² + D³/3 flops for a sample of m rows; n·D² where rows are whitened, else 4·D²·c for each
     minibatch; then in each pass 4·n·D·c, and the feature map for rows that are not kept. Memory: 4·D² bytes,
-    ``cache_size``, the features of a minibatch, and 40·D·c bytes. Rows with weights w are drawn as rows
-    without, and a row's gradient is multiplied by its weight, so that the objective is the weighted mean
-    of the losses, that of repeated rows; the steps are others.
+    or 8·D² where two ridges may be tried, ``cache_size``, the features of a minibatch, and 40·D·c bytes.
+    Rows with weights w are drawn as rows without, and a row's gradient is multiplied by its weight, so that
+    the objective is the weighted mean of the losses, that of repeated rows; the steps are others.
 
     ``fit_partitions`` reads the partitions in random order, and puts as many rows into random order as
     ``cache_size`` holds; of files that are sorted by class, that should be rows of many. A pass is one
@@ -170,8 +175,7 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         "random_state": ["random_state"],
     }
 
-    # False where it is a part of another estimator, which warns for itself.
-    _warns: bool = True
+    _warns: bool = True  # False as a part of another estimator, which warns for itself
 
     def __init__(
         self,
@@ -220,27 +224,27 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         seen = None if weights is None else weights[rows]
         self._fit_map(X if everything else X[rows], self.classes_[codes[rows]], seen)
         weights = self._weighed(codes, weights)
-        system = self._preconditioner(X, rows, weights, rng)
+        moment = self._moment(X, rows, weights, rng)
         targets = Targets(class_targets(codes, len(self.classes_)).labels, weights)
         megabytes = self._cache_megabytes()
         n_products = 4 * len(self.classes_) * self.max_iter / self._rows_at_once(len(rows))
-        whitened = partial(PreconditionedFeatures, X, self.feature_map_, system)
-        features = whitened(rows, cache_size=megabytes, n_products=n_products)
-        watched = None
-        if held_out.any():
-            unseen = np.flatnonzero(held_out)
-            kept = max(0.0, megabytes - features.kept_megabytes)
-            held_out_features = whitened(unseen, cache_size=kept, n_products=n_products)
-            watched = held_out_features, targets[unseen].normalised()
-        descended = partial(self._descended, features, targets[rows].normalised(), watched, rng)
-        self._descend(descended, system, len(rows), watched=watched is not None)
+
+        def descents(system: RidgeSystem) -> Descents:
+            whitened = partial(PreconditionedFeatures, X, self.feature_map_, system, n_products=n_products)
+            features = whitened(rows, cache_size=megabytes)
+            watched = None
+            if held_out.any():
+                unseen = np.flatnonzero(held_out)
+                kept = max(0.0, megabytes - features.kept_megabytes)
+                watched = whitened(unseen, cache_size=kept), targets[unseen].normalised()
+            return partial(self._descended, features, targets[rows].normalised(), watched, rng)
+
+        self._descend(descents, moment, len(rows), watched=bool(held_out.any()))
 
     def _hand_over(self, X: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
         """Fit the model by full gradients, with a penalty that held-out rows choose."""
-        shared = {
-            name: getattr(self, name)
-            for name in ("feature_map", "fit_intercept", "cache_size", "class_weight")
-        }
+        names = "feature_map", "fit_intercept", "cache_size", "class_weight"
+        shared = {name: getattr(self, name) for name in names}
         model = hand_over(self, X, codes, weights, **shared)
         self.coef_, self.intercept_, self.feature_map_ = model.coef_, model.intercept_, model.feature_map_
         self.C_: float | None = model.C_
@@ -253,49 +257,44 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         start = partial(SampledGram, rows, share, fit_intercept=self.fit_intercept)
         found = rows.sum(start, label=f"Gram matrix ({rows.n_features} features)", held_out=held_out)
         n_rows = int(found.counts.sum())
-        system = self._factored(found.system, n_rows)
-        descended = partial(self._descended_in_partitions, rows, held_out, system, found.counts, rng)
-        self._descend(descended, system, n_rows, watched=n_rows < rows.n_rows)
 
-    def _preconditioner(
+        def descents(system: RidgeSystem) -> Descents:
+            return partial(self._descended_in_partitions, rows, held_out, system, found.counts, rng)
+
+        self._descend(descents, found.system, n_rows, watched=n_rows < rows.n_rows)
+
+    def _moment(
         self, X: Any, rows: np.ndarray, weights: np.ndarray | None, rng: np.random.RandomState
     ) -> RidgeSystem:
-        """Return the factored second moment of the features of some of the rows."""
+        """Return the second moment of the features of some of the rows."""
         sample = rows
         if len(rows) > self.preconditioner_rows:
             sample = np.sort(rng.choice(rows, self.preconditioner_rows, replace=False))
         blocks = FeatureBlocks(X if len(sample) == X.shape[0] else X[sample], self.feature_map_)
         some = None if weights is None else weights[sample]
-        return self._factored(gram_system(blocks, some, fit_intercept=self.fit_intercept), len(rows))
+        return gram_system(blocks, some, fit_intercept=self.fit_intercept)
 
-    def _factored(self, system: RidgeSystem, n_rows: int) -> RidgeSystem:
-        """Factor a second moment with the ridge given, or chosen for so many training rows."""
-        n_features = len(system.mean)
+    def _ridges(self, n_features: int, n_rows: int) -> tuple[float, ...]:
+        """Return the ridges to try in turn for so many training rows, while passes end early."""
         if self.ridge != "auto":
-            self.ridge_ = float(self.ridge)
-        elif n_rows >= ROWS_PER_FEATURE * n_features:
-            self.ridge_ = MANY_ROWS_RIDGE
-        else:
-            self.ridge_ = FEW_ROWS_RIDGE * min(1.0, n_features / n_rows)
-        return system.factor(self.ridge_ * system.n_rows)
+            return (float(self.ridge),)
+        if n_rows >= ROWS_PER_FEATURE * n_features:
+            return MANY_ROWS_RIDGE, FEW_ROWS_RIDGE
+        return (FEW_ROWS_RIDGE * min(1.0, n_features / n_rows),)
 
     def _descend(
-        self, descended: Callable[[float], Descended], system: RidgeSystem, n_rows: int, *, watched: bool
+        self, descents: Callable[[RidgeSystem], Descents], moment: RidgeSystem, n_rows: int, *, watched: bool
     ) -> None:
-        """Descend with the step length given or found, and set the fitted attributes."""
-        adapts = self.learning_rate == "auto"
-        length = FIRST_STEP if adapts else float(self.learning_rate)
-        found = descended(length)
-        few = n_rows * self.max_iter < FEW_STEPS * self._rows_at_once(n_rows)
-        for _ in range(RESTARTS if adapts and watched else 0):
-            short = few and found.best_epoch == self.max_iter
-            if not short and found.best_epoch > EARLY_PASSES:
+        """Descend with the ridge and the step length given or found, and set the fitted attributes."""
+        tried: list[tuple[Descended, RidgeSystem, float, float]] = []
+        ridges = self._ridges(len(moment.mean), n_rows)[: None if watched else 1]
+        for ridge in ridges:
+            system = (moment if ridge == ridges[-1] else copy.deepcopy(moment)).factor(ridge * moment.n_rows)
+            found, length = self._with_length(descents(system), n_rows, watched=watched)
+            tried.append((found, system, ridge, length))
+            if len(found.losses) == self.max_iter:
                 break
-            length *= 4 if short else 1 / 4
-            again = descended(length)
-            if again.held_out_losses.min() >= found.held_out_losses.min():
-                break
-            found = again
+        found, system, self.ridge_, length = min(tried, key=lambda one: one[0].held_out_losses.min())
         if watched and found.best_epoch == 1 < self.max_iter and self._warns:
             warnings.warn(
                 "StochasticLogistic: the held-out loss is smallest after the first pass, with"
@@ -311,6 +310,23 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         self.n_iter_ = found.best_epoch
         self.loss_curve_, self.validation_curve_ = found.losses, found.held_out_losses
 
+    def _with_length(self, descended: Descents, n_rows: int, *, watched: bool) -> tuple[Descended, float]:
+        """Descend with the step length given or found; return it, too."""
+        adapts = self.learning_rate == "auto"
+        length = FIRST_STEP if adapts else float(self.learning_rate)
+        found = descended(length)
+        few = n_rows * self.max_iter < FEW_STEPS * self._rows_at_once(n_rows)
+        for _ in range(RESTARTS if adapts and watched else 0):
+            short = few and found.best_epoch == self.max_iter
+            if not short and found.best_epoch > EARLY_PASSES:
+                break
+            length *= 4 if short else 1 / 4
+            again = descended(length)
+            if again.held_out_losses.min() >= found.held_out_losses.min():
+                break
+            found = again
+        return found, length
+
     def _rows_at_once(self, n_rows: int) -> int:
         auto = min(max(n_rows // 200, 32), LARGEST_BATCH)
         return auto if self.batch_size == "auto" else int(self.batch_size)
@@ -325,13 +341,12 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
     ) -> Descended:
         """Descend from the label frequencies with this first step length."""
         descent = self._descent(length, features, prior_logits(targets, multinomial=True))
+        loss = partial(mean_loss, multinomial_loss, descent.weights, *watched) if watched else None
         return descend(
             descent,
             descent.epochs(features, targets, rng),
             n_epochs=self.max_iter,
-            held_out_loss=partial(mean_loss, multinomial_loss, descent.weights, *watched)
-            if watched
-            else None,
+            held_out_loss=loss,
             patience=self.n_iter_no_change,
         )
 

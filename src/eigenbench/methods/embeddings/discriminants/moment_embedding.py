@@ -9,11 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from eigenbench.methods.embeddings.row_transformer import LabelledFit, MomentFit
-from eigenbench.methods.linalg.eigenproblems import (
-    SharedDenominator,
-    largest_eigenpairs,
-    make_peaks_positive,
-)
+from eigenbench.methods.linalg.eigenproblems import SharedDenominator, largest_eigenpairs, make_peaks_positive
 from eigenbench.methods.moments import AnyMoments, PooledMoments
 from eigenbench.methods.moments.streamed_moments import moments_within_memory
 
