@@ -46,7 +46,7 @@ LARGEST_BATCH = 2048
 #: The first step length by default; it is too long if the best pass is among the first so many; restarts.
 FIRST_STEP, EARLY_PASSES, RESTARTS = 0.01, 2, 3
 
-#: The ridge for many rows, and with fewer rows for each feature than so many, times features a row if less.
+#: The ridges for many rows; with fewer rows for each feature than so many the second, times features a row.
 MANY_ROWS_RIDGE, FEW_ROWS_RIDGE, ROWS_PER_FEATURE = 1e-3, 10.0, 20
 
 #: Descends with a first step length.
