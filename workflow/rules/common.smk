@@ -6,7 +6,7 @@ from pathlib import Path
 
 from eigenbench.bench.jobs.attempts import RETRIES, attempts_left
 from eigenbench.bench.jobs.shared_jobs import job_code
-from eigenbench.bench.jobs.workflow import RUN_TOGETHER, Workflow
+from eigenbench.bench.jobs.workflow import LARGE_MB, RUN_TOGETHER, Workflow
 from eigenbench.bench.records.runs import REPORT_TABLES, TRAINED_FILES
 from eigenbench.bench.suites.parts import SuiteError
 from eigenbench.bench.suites.suite_file import validate_config

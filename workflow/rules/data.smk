@@ -13,7 +13,6 @@ rule download:
         ENVIRONMENT
     envmodules:
         MODULE,
-    threads: 1
     resources:
         mem_mb=1000,
         runtime=120,

@@ -1,5 +1,4 @@
-# Large work: every run is a job of its own. `folder` is suite/experiment/method. Threads are those of
-# the profile.
+# Large work: every run is a job of its own. `folder` is suite/experiment/method.
 FIT = (
     f"{JOB}.bench.jobs {{params.verb}} --job {{params.job:q}} --code {{params.code}}"
     " --replaces {params.replaces:q} --data-dir {params.data:q} --results-dir {params.results:q}"
@@ -24,9 +23,9 @@ rule train:
         ENVIRONMENT
     envmodules:
         MODULE,
-    threads: 1
+    threads: lambda w, attempt: BENCH.threads(w.folder, attempt)
     resources:
-        mem_mb=ATTEMPTS.mem_mb(5500),
+        mem_mb=ATTEMPTS.mem_mb(LARGE_MB),
         runtime=ATTEMPTS.runtime(240),
         attempts_left=attempts_left,
     params:
@@ -51,7 +50,6 @@ use rule train as measure with:
         f"{RESULTS}/{{folder}}/seed-{{seed}}/record.json",
     log:
         "logs/{folder}/seed-{seed}/measure.log",
-    threads: lambda w: BENCH.cores(w.folder, workflow.cores)
     params:
         verb="measure",
         job=lambda w: BENCH.spec(w.folder).as_json,

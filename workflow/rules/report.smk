@@ -32,7 +32,6 @@ rule report:
         ENVIRONMENT
     envmodules:
         MODULE,
-    threads: 1
     resources:
         mem_mb=1500,
         runtime=30,

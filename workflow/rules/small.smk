@@ -19,7 +19,6 @@ for shared in BENCH.shared_jobs:
             ENVIRONMENT
         envmodules:
             MODULE,
-        threads: 1
         resources:
             mem_mb=ATTEMPTS.mem_mb(1500),
             runtime=ATTEMPTS.runtime(30, lambda w: RUN_TOGETHER),

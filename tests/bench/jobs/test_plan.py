@@ -250,6 +250,26 @@ def test_jobs_of_several_methods_hold_little_estimated_work_with_the_same_seeds(
     assert 30 < bench.expected_seconds["train"] < 300, "the fits of quick, not those of suites that take days"
 
 
+@pytest.mark.parametrize(
+    ("cores", "local", "attempt", "threads"),
+    [
+        (2, True, 1, 1),
+        (8, True, 1, 4),
+        (8, True, 2, 8),
+        (40, True, 1, 20),
+        (8, False, 1, 8),
+        (None, True, 1, 8),
+    ],
+)
+def test_large_jobs_on_one_machine_share_its_cores_and_memory(monkeypatch, cores, local, attempt, threads):
+    snakemake = SimpleNamespace(cores=cores, local_exec=local, is_main_process=True, storage_settings=None)
+    bench = Workflow(
+        {"suites": ["quick"]}, SUITES.parent / "config.yaml", SUITES, snakemake=snakemake, check=False
+    )
+    monkeypatch.setattr("eigenbench.bench.jobs.workflow.free_megabytes", lambda: 12_000.0)
+    assert bench.threads("quick/mnist/gem", attempt) == threads
+
+
 def test_the_message_of_a_target_has_the_minutes_of_its_suites(workflow):
     assert workflow().message_of("s") == "all done"
     bench = workflow(lambda content: content.update(minutes=7))

@@ -22,14 +22,15 @@ from eigenbench.bench.suites.component_checks import check_parameters
 from eigenbench.bench.suites.parts import SuiteError
 from eigenbench.bench.suites.suite_file import Config, load_suite, suite_files, validate_config
 from eigenbench.datasets.catalogue import load_catalogue, load_with_own, own_catalogue
+from eigenbench.methods.linalg.free_memory import free_megabytes
 
 #: The datasets that are prepared in one cluster job, and the jobs of small methods that share one, as the
 #: profiles say by ``group-components``.
 _PREPARED_TOGETHER = 8
 RUN_TOGETHER = 4
 
-#: Memory to prepare a dataset at least, in MB.
-_PREPARE_MB = 2000
+#: Memory to prepare a dataset at least, and of a large job at its first attempt, in MB.
+_PREPARE_MB, LARGE_MB = 2000, 5500
 
 
 class Workflow:
@@ -148,9 +149,18 @@ class Workflow:
         spec = self._methods[folder].spec
         return spec if classifier is None else spec.of_run(classifier)
 
-    def cores(self, folder: str, cores: int | None) -> int:
-        """Return the threads of a measurement: measurements of time have the machine for themselves."""
-        return cores if cores and self._methods[folder].exclusive else 8
+    def threads(self, folder: str, attempt: int) -> int:
+        """Return the threads of a large job; one machine runs as many at once as free memory suffices for.
+
+        Fewer threads each are faster. Measurements of time have all threads, jobs on a cluster 8.
+        """
+        snakemake, method = self.attempts.snakemake, self._methods[folder]
+        if snakemake.cores and method.exclusive:
+            return snakemake.cores
+        if not (snakemake.cores and snakemake.local_exec and snakemake.is_main_process):
+            return 8
+        jobs = sum(len(one.runs) for one in self.plans[method.spec.suite].methods if not one.shares_jobs)
+        return -(-snakemake.cores // max(1, min(jobs, int(free_megabytes() / (LARGE_MB << attempt - 1)))))
 
     @cached_property
     def expected_seconds(self) -> dict[str, float]:

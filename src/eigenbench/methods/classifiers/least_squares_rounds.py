@@ -214,13 +214,22 @@ class _Pass:
         self.n_classes = intercept.shape[1]
         self.parts: list[np.ndarray] = []
 
+    def add(
+        self,
+        block: np.ndarray,
+        codes: np.ndarray,
+        held_out: np.ndarray,
+        weights: np.ndarray | None = None,
+        scores: np.ndarray | None = None,
+    ) -> None:
+        """Add the rows of a block; those held out count nothing."""
+        self._add(block, codes, np.where(held_out, 0.0, 1.0 if weights is None else weights), scores)
+
+    def _add(self, block: np.ndarray, codes: np.ndarray, w: np.ndarray, scores: np.ndarray | None) -> None:
+        raise NotImplementedError
+
     def slices(self, scores: np.ndarray) -> list[slice]:
         return row_slices(len(scores), 4 * self.n_classes * scores.itemsize, POWER_BYTES)
-
-
-def _counted(held_out: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Return what rows count, nothing for those held out."""
-    return np.where(held_out, 0.0, 1.0 if weights is None else weights)
 
 
 class _LinkEquations(_Pass):
@@ -231,21 +240,13 @@ class _LinkEquations(_Pass):
         self.gram = np.zeros((4 * self.n_classes, 4 * self.n_classes))
         self.cross = np.zeros((self.n_classes, 4 * self.n_classes))
 
-    def add(
-        self,
-        block: np.ndarray,
-        codes: np.ndarray,
-        held_out: np.ndarray,
-        weights: np.ndarray | None = None,
-        scores: np.ndarray | None = None,
-    ) -> None:
+    def _add(self, block: np.ndarray, codes: np.ndarray, w: np.ndarray, scores: np.ndarray | None) -> None:
         if scores is None:
             scores = linked_scores(block, *self._maps)
         else:
             coef, intercept, _ = self._maps
             scores += block @ coef[-1].T.astype(block.dtype, copy=False) + intercept[-1]
             self.parts.append(scores)
-        w = _counted(held_out, weights)
         for rows in self.slices(scores):
             powers = link_powers(scores[rows])
             self.cross += _class_sums(codes[rows], w[rows], powers, self.n_classes)
@@ -271,16 +272,8 @@ class _Residuals(_Pass):
         self.cross, self.total = np.zeros((coef.shape[2], self.n_classes)), np.zeros(self.n_classes)
         self.loss = self.wrong = 0.0
 
-    def add(
-        self,
-        block: np.ndarray,
-        codes: np.ndarray,
-        held_out: np.ndarray,
-        weights: np.ndarray | None = None,
-        scores: np.ndarray | None = None,
-    ) -> None:
+    def _add(self, block: np.ndarray, codes: np.ndarray, w: np.ndarray, scores: np.ndarray | None) -> None:
         residual = linked_scores(block, *self._maps) if scores is None else np.empty_like(scores)
-        w = _counted(held_out, weights)
         for rows in self.slices(residual):
             if scores is not None:
                 residual[rows] = link_powers(scores[rows]) @ self._maps[2][-1].astype(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +17,7 @@ from eigenbench.methods.classifiers.row_weights import (
     with_class_weights,
 )
 from eigenbench.methods.classifiers.score_classifier import OneLabelClassifier
+from eigenbench.methods.linalg.free_memory import free_megabytes
 from eigenbench.methods.linalg.row_blocks import FeatureBlocks, blas_threads
 from eigenbench.methods.parameter_constraints import (
     BELOW_ONE,
@@ -34,21 +33,8 @@ CACHE_SIZES: list[Any] = [NOT_NEGATIVE, StrOptions({"auto"})]
 #: A step along the values of a parameter has to lower the error by more than this part of it.
 GAIN = 0.005
 
-#: Share of the free memory that a cache takes, and MB where free memory is not known.
-CACHE_SHARE, UNKNOWN_MEMORY_MB = 0.5, 2000.0
-
-
-def _free_megabytes() -> float:
-    """Return the memory that is free on this machine, or in this container if that is less."""
-    free = [UNKNOWN_MEMORY_MB]
-    with suppress(OSError, ValueError, StopIteration):
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        free = [int(next(line for line in lines if line.startswith("MemAvailable")).split()[1]) / 1024]
-    with suppress(OSError, ValueError):
-        group = Path("/sys/fs/cgroup")
-        limit = int((group / "memory.max").read_text(encoding="ascii"))
-        free.append((limit - int((group / "memory.current").read_text(encoding="ascii"))) / 2**20)
-    return max(0.0, min(free))
+#: Share of the free memory that a cache takes.
+CACHE_SHARE = 0.5
 
 
 class EarlyStopping:
@@ -146,7 +132,7 @@ class StreamedClassifier(OneLabelClassifier):
         """
         if self.cache_size != "auto":
             return float(self.cache_size)
-        return CACHE_SHARE * _free_megabytes() / max(1, cpu_count() // blas_threads())
+        return CACHE_SHARE * free_megabytes() / max(1, cpu_count() // blas_threads())
 
     def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         for rows, features in FeatureBlocks(X, self.feature_map_):
