@@ -33,9 +33,6 @@ CACHE_SIZES: list[Any] = [NOT_NEGATIVE, StrOptions({"auto"})]
 #: A step along the values of a parameter has to lower the error by more than this part of it.
 GAIN = 0.005
 
-#: Share of the free memory that a cache takes.
-CACHE_SHARE = 0.5
-
 
 class EarlyStopping:
     """Mixin of classifiers that may hold out rows."""
@@ -132,7 +129,7 @@ class StreamedClassifier(OneLabelClassifier):
         """
         if self.cache_size != "auto":
             return float(self.cache_size)
-        return CACHE_SHARE * free_megabytes() / max(1, cpu_count() // blas_threads())
+        return 0.5 * free_megabytes() / max(1, cpu_count() // blas_threads())
 
     def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         for rows, features in FeatureBlocks(X, self.feature_map_):
