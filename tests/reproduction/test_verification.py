@@ -68,17 +68,23 @@ def test_one_seed_has_the_noise_of_rows_alone(compare, records):
     assert not far.holds
 
 
-def test_the_log_loss_has_the_noise_of_the_stored_probabilities(compare, records, reference_dir, tmp_path):
+@pytest.mark.parametrize(
+    ("metric", "stored", "loss"),
+    [
+        ("test_log_loss", "probability", lambda values: -np.log(values)),
+        ("test_brier", "brier", lambda values: values),
+        ("test_calibration_error", "error", lambda values: np.arange(len(values)) < 9),
+    ],
+)
+def test_losses_have_the_noise_of_rows(compare, records, reference_dir, tmp_path, metric, stored, loss):
     *others, gem = records
-    (reference_dir / "results.csv").write_text(results_csv([*others, changed(gem, test_log_loss=0.1)]))
-    probability = np.random.default_rng(0).uniform(0.5, 1, 450).astype(np.float32)
-    half_width = 1.959964 * math.sqrt(2 / 450) * np.std(-np.log(probability.astype(float)), ddof=1)
-    for moved, verdict in ((0.99 * half_width, "within noise"), (1.01 * half_width, "different")):
-        here = changed(gem, test_log_loss=0.1 + moved)
-        path = write(tmp_path / "results", here)
-        np.savez(path.with_name("predictions.npz"), probability=probability)
-        run = compare([*others, here]).runs[-1]
-        assert run.values["test_log_loss"].verdict == verdict
+    (reference_dir / "results.csv").write_text(results_csv([*others, changed(gem, **{metric: 0.1})]))
+    values = np.random.default_rng(0).uniform(0.5, 1, 450).astype(np.float32)
+    half_width = 1.959964 * math.sqrt(2 / 450) * np.std(loss(values.astype(float)), ddof=1)
+    for moved, verdict in ((0.98 * half_width, "within noise"), (1.02 * half_width, "different")):
+        here = changed(gem, **{metric: 0.1 + moved})
+        np.savez(write(tmp_path / "results", here).with_name("predictions.npz"), **{stored: values})
+        assert compare([*others, here]).runs[-1].values[metric].verdict == verdict
 
 
 def test_the_balanced_error_has_the_noise_of_the_confusion_matrix(compare, records, reference_dir):

@@ -110,11 +110,11 @@ def _record_of(run: Run, results_dir: Path) -> Record | str:
     return record or ("its record was made with other settings" if there else "no record")
 
 
-def _probability(path: Path) -> NDArray[Any] | None:
-    """Return the stored probability of each test row's class, where a run keeps it and it can be read."""
+def _stored(path: Path, name: str) -> NDArray[Any] | None:
+    """Return an array of the test rows, such as the probability of their class, where it can be read."""
     try:
         with np.load(path, allow_pickle=False) as stored:
-            return stored["probability"]
+            return stored[name].astype(np.float64)
     except (OSError, KeyError, ValueError, EOFError):
         return None
 
@@ -285,8 +285,9 @@ def noise_of(
     deviation s of the reference's seeds, ``t √2 s``, with the quantile of Student's t. The noise of rows is
     that of two independent test sets, ``z √2 σ``, where σ is the standard error of the mean over the rows:
     for error rates and counts from the pooled rate, for balanced errors from the confusion matrix of the
-    record, for the log loss from the stored probabilities. Runs that share their test rows differ by less,
-    so this is the widest difference that can be called noise.
+    record, for the log loss and the Brier score from stored values. The noise of the error
+    bounds that of the calibration error, a sum over independent bins. Runs that share their test rows differ
+    by less, so this is the widest difference that can be called noise.
 
     ``seeds`` are the reference runs of one experiment, method and classifier, and ``held_out`` is the share
     of the training rows for validation.
@@ -306,21 +307,21 @@ def _error_of_rows(
     metric: str, mean: float, record: Record, held_out: float, predictions: Path
 ) -> float | None:
     """Return the standard error of a metric over the test rows, or over the rows held out for validation."""
-    info = record.dataset_info
-    n_rows = 0 if info is None else info.n_test
-    if info is not None and metric == "validation_error":
-        n_rows = round(held_out * info.n_train)
-    if metric in (*_COUNTS, *_SHARES) and n_rows:
+    if metric == "test_calibration_error":
+        metric, mean = "test_error", record.metrics["test_error"]
+    if metric in (*_COUNTS, *_SHARES) and (info := record.dataset_info):
+        n_rows = round(held_out * info.n_train) if metric == "validation_error" else info.n_test
         unit = n_rows if metric in _COUNTS else 1
         rate = min(1.0, max(0.0, mean / unit))
         return unit * math.sqrt(rate * (1 - rate) / n_rows)
     if metric == "test_balanced_error" and record.confusion:
         return _balanced_standard_error(np.array(record.confusion.matrix))
-    probability = _probability(predictions) if metric == "test_log_loss" else None
-    if probability is None or probability.size < 2:
-        return None
-    losses = -np.log(np.maximum(probability.astype(np.float64), np.finfo(np.float64).eps))
-    return float(losses.std(ddof=1) / math.sqrt(losses.size))
+    losses = None
+    if metric == "test_brier":
+        losses = _stored(predictions, "brier")
+    elif metric == "test_log_loss" and (probability := _stored(predictions, "probability")) is not None:
+        losses = -np.log(np.maximum(probability, np.finfo(np.float64).eps))
+    return None if losses is None or losses.size < 2 else float(losses.std(ddof=1) / math.sqrt(losses.size))
 
 
 def _balanced_standard_error(confusion: NDArray[np.int64]) -> float:
