@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
+from threadpoolctl import threadpool_limits
 
 from eigenbench.bench.jobs.pipelines import fit_features
 from eigenbench.bench.jobs.plan import MethodPlan, load_plan
@@ -57,7 +58,7 @@ def save_winner(workspace: Workspace, problem: Problem, method: str, classifier:
     if problem.kind == "multilabel":
         y = csr_array(y)
     steps_of, step = with_candidate(spec, classifier, settings(workspace, found, classifier))
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), threadpool_limits(1):  # as the folds; report and import run beside
         warnings.simplefilter("ignore", ConvergenceWarning)  # the log has those of the folds
         features = fit_features(spec, steps_of, X, y, seed=seed)
         model, _ = fit_classifier(spec, step, features, X, y, seed)

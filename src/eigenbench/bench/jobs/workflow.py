@@ -75,7 +75,7 @@ class Workflow:
                 check_parameters(suite, path)
             self.plans[name] = plan_suite(suite, self.catalogue)
         self._methods = {method.folder: method for plan in self.plans.values() for method in plan.methods}
-        self.attempts = Attempts(self.config.max_runtime, snakemake)
+        self.attempts, self._free_mb = Attempts(self.config.max_runtime, snakemake), free_megabytes()
         self.states = OutputStates(
             Path(self.results), Path(self.data), self.catalogue, stored=self.stored_by is not None
         )
@@ -159,8 +159,8 @@ class Workflow:
             return snakemake.cores
         if not (snakemake.cores and snakemake.local_exec and snakemake.is_main_process):
             return 8
-        jobs = sum(len(one.runs) for one in self.plans[method.spec.suite].methods if not one.shares_jobs)
-        return -(-snakemake.cores // max(1, min(jobs, int(free_megabytes() / (LARGE_MB << attempt - 1)))))
+        at_once = min(len(self.plans[method.spec.suite].runs), int(self._free_mb / (LARGE_MB << attempt - 1)))
+        return -(-snakemake.cores // max(1, at_once))
 
     @cached_property
     def expected_seconds(self) -> dict[str, float]:
