@@ -76,10 +76,9 @@ def compare_methods(
 
     Splits drawn anew are blocks. The effect of a split is the mean of methods, weighted by the inverse of
     their variances. The variance of a method's residuals from its mean and these effects is moderated over
-    methods [1]_. With k splits, of which two share r of their test rows, the mean has
-    ``1 / k + r / (1 - r)`` of it: as by Nadeau and Bengio [2]_ where a split uses the whole dataset, and
-    about 1 / k where splits are small draws from many rows. A difference has at least the variance from test
-    rows alone.
+    methods [1]_. With k splits, of which two share r of their test rows, the mean has ``1 / k + r / (1 - r)``
+    of it: as by Nadeau and Bengio [2]_ where a split uses the whole dataset, and about 1 / k where splits are
+    small draws from many rows. A difference has at least the variance from test rows alone.
 
     On one fixed test set the test rows are the blocks, and the variance between seeds, moderated in the same
     way, adds what it has beyond them.

@@ -111,8 +111,7 @@ def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0) -> Dat
     The ``split_seed`` draws the split of a dataset without an official one. Features that are stored as bytes
     are float32, divided by the card's ``scale``. With an official split, float32 features are memory-mapped,
     so opening costs no time or memory until they are read. A random split, or scaling, copies: 4 n d bytes.
-    Raises `MalformedData` for no card, or an array that is missing or has another size
-    than the card says.
+    Raises `MalformedData` for no card, or an array that is missing or has another size than the card says.
     """
     folder = Path(folder)
     card = read_card(folder)

@@ -218,8 +218,6 @@ class Workflow:
         suffixes = (".json", "") if self.stored_by else (".json",)
         return [f"{self.data}/prepared/{name}{suffix}" for suffix in suffixes for name in spec.datasets]
 
-    # Cluster jobs that several jobs share
-
     def prepared_together(self, w: Any) -> int:
         """Return how many datasets are prepared in one cluster job; 0 for one that needs much memory."""
         return _PREPARED_TOGETHER if self.prepare_mem_mb(w.dataset) == _PREPARE_MB else 0
@@ -240,11 +238,8 @@ class Workflow:
 
     def report_code(self) -> str:
         """Return the hash of the code and the templates that render reports."""
-        return content_key(
-            [code_hash(["eigenbench.reporting.__main__"]), files_hash("eigenbench.reporting", "templates")]
-        )
-
-    # Datasets
+        code = code_hash(["eigenbench.reporting.__main__"])
+        return content_key([code, files_hash("eigenbench.reporting", "templates")])
 
     def catalogue_of(self, dataset: str) -> list[str]:
         """Return the options of a job that name the user's own catalogue, if the dataset stands in it."""

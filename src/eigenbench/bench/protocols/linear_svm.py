@@ -58,9 +58,8 @@ def measure(trial: Trial) -> Outcome:
     """For each size, choose C on a held-out part of the training rows, train on all of them, and test.
 
     The machines on features minimise the objective of ``LinearSVC``, one against the rest
-    (`eigenbench.methods.classifiers.squared_hinge`). The exact machine is ``SVC`` with the polynomial
-    kernel, whose loss is the hinge and whose classes are separated in pairs; its error is given for every
-    size.
+    (`eigenbench.methods.classifiers.squared_hinge`). The exact machine is ``SVC`` with the polynomial kernel,
+    whose loss is the hinge and whose classes are separated in pairs; its error is given for every size.
 
     For each size D: ``test_error_at_D``, also a curve over D, ``validation_error_at_D`` and ``C_at_D``.
     """

@@ -65,9 +65,8 @@ class ExperimentSpec(SuiteModel):
     description is the recipe of its name. ``protocol`` names what is measured in place of a classifier's
     error, with its ``settings``. ``train_rows`` or ``classes`` make an experiment of each size, unless the
     protocol takes all in one run: the seed draws the rows or classes, those of a smaller size among those of
-    a larger one. ``headline`` is the metric that tables show. ``time_limit`` bounds the seconds of
-    the search of a run, and of its fit. ``permute_labels`` makes a control: all methods with permuted
-    training labels.
+    a larger one. ``headline`` is the metric that tables show. ``time_limit`` bounds the seconds of the search
+    of a run, and of its fit. ``permute_labels`` makes a control: all methods with permuted training labels.
     ``silence`` maps codes of checks to the reason why they do not count here.
     """
 

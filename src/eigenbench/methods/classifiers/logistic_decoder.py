@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from eigenbench.methods.classifiers.row_weights import mean_one
 from eigenbench.methods.linalg.ridge_system import RidgeSystem
-from eigenbench.methods.linalg.row_blocks import class_indicators, dense_block, row_slices
+from eigenbench.methods.linalg.row_blocks import dense_block, row_slices
 
 logger = logging.getLogger(__name__)
 
@@ -30,16 +30,29 @@ _LOWEST_LOGIT = -70
 _STEP_BYTES = 2**18
 
 
+class Labels(NamedTuple):
+    """Places of the elements of a CSR array."""
+
+    indices: np.ndarray
+    indptr: np.ndarray
+    shape: tuple[int, int]
+
+
 @dataclass(frozen=True)
 class Targets:
     """The labels of rows, stored elements of (n, c), and the rows' weights, None where all are one."""
 
-    labels: sparse.csr_array
+    labels: sparse.csr_array | Labels
     weights: np.ndarray | None = None
 
     def __getitem__(self, rows: Any) -> Targets:
-        """Return the targets of some rows."""
-        return Targets(self.labels[rows], None if self.weights is None else self.weights[rows])
+        """Return the targets of some rows; to index a `csr_array` takes longer than a step."""
+        first = self.labels.indptr[:-1][rows]
+        counts = self.labels.indptr[1:][rows] - first
+        indptr = np.append(0, np.cumsum(counts))
+        indices = self.labels.indices[np.repeat(first - indptr[:-1], counts) + np.arange(indptr[-1])]
+        labels = Labels(indices, indptr, (len(counts), self.labels.shape[1]))
+        return Targets(labels, None if self.weights is None else self.weights[rows])
 
     def normalised(self) -> Targets:
         """Return them with weights of mean one, so that sums over n rows divided by n are weighted means."""
@@ -62,7 +75,7 @@ class LabelledPart(NamedTuple):
 
 def class_targets(codes: np.ndarray, n_classes: int) -> Targets:
     """Return class codes as targets."""
-    return Targets(class_indicators(codes, n_classes, np.float32))
+    return Targets(Labels(codes, np.arange(len(codes) + 1), (len(codes), n_classes)))
 
 
 #: Returns the weighted sum of the losses of all rows and overwrites the logits (b, c) with its gradient.

@@ -220,9 +220,8 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         rng = check_random_state(self.random_state)
         held_out = self._held_out(codes, rng)
         rows = np.flatnonzero(~held_out)
-        everything = len(rows) == len(codes)
         seen = None if weights is None else weights[rows]
-        self._fit_map(X if everything else X[rows], self.classes_[codes[rows]], seen)
+        self._fit_map(X if len(rows) == len(codes) else X[rows], self.classes_[codes[rows]], seen)
         weights = self._weighed(codes, weights)
         moment = self._moment(X, rows, weights, rng)
         targets = Targets(class_targets(codes, len(self.classes_)).labels, weights)

@@ -82,12 +82,11 @@ class LabelCCA(_CrossDecomposition):
     """Canonical correlation analysis: directions of largest correlation with the labels.
 
     A direction w maximises the correlation of Xw with some Yv, uncorrelated with those before it (H.
-    Hotelling, "Relations between two sets of variates", Biometrika 28, 1936). With one label a row these
-    are the directions of Fisher's linear discriminant analysis. The computation is that of scikit-learn's
-    ``CCA``. ``n_components=None``, and any larger number, takes min(d, n − 1, c − 1), for an indicator
-    matrix with its rank in place of c − 1. A component costs the pseudo-inverse of X, O(n·d²), and
-    2·n·d·c flops for each power iteration. Reduce inputs that are many or correlated by principal
-    components first.
+    Hotelling, "Relations between two sets of variates", Biometrika 28, 1936). With one label a row these are
+    the directions of Fisher's linear discriminant analysis. The computation is that of scikit-learn's
+    ``CCA``. ``n_components=None``, and any larger number, takes min(d, n − 1, c − 1), for an indicator matrix
+    with its rank in place of c − 1. A component costs the pseudo-inverse of X, O(n·d²), and 2·n·d·c flops for
+    each power iteration. Reduce inputs that are many or correlated by principal components first.
     """
 
     _estimator = cross_decomposition.CCA

@@ -23,11 +23,10 @@ from eigenbench.methods.parameter_constraints import POSITIVE, POSITIVE_INTEGER,
 class OneVsRestLogistic(ClassifierMixin, BaseEstimator):
     """One L2-regularised logistic regression for each label, without anything shared.
 
-    scikit-learn's ``OneVsRestClassifier`` of ``LogisticRegression``; a class of its own because suites
-    give plain parameters only. A label that no or every training row has gets a constant probability.
-    ``C``, ``solver`` and ``max_iter`` are those of ``LogisticRegression``, the same for all labels;
-    ``class_weight`` is for one label a row, and multiplies the weights of rows. ``n_iter_`` is the most
-    that a label took.
+    scikit-learn's ``OneVsRestClassifier`` of ``LogisticRegression``; a class of its own because suites give
+    plain parameters only. A label that no or every training row has gets a constant probability. ``C``,
+    ``solver`` and ``max_iter`` are those of ``LogisticRegression``, the same for all labels; ``class_weight``
+    is for one label a row, and multiplies the weights of rows. ``n_iter_`` is the most that a label took.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -31,8 +31,7 @@ class OrientedPCA(MomentEmbedding):
     noise_label : int or str or None, default=None
         The label of noise rows; None declares isotropic noise.
     gamma : float, default=1e-6
-        Added to the noise, as a multiple of its mean eigenvalue; of no effect on isotropic noise but a
-        scale.
+        Added to the noise, as a multiple of its mean eigenvalue; of no effect on isotropic noise but a scale.
 
     Attributes
     ----------
