@@ -285,9 +285,9 @@ def noise_of(
     deviation s of the reference's seeds, ``t √2 s``, with the quantile of Student's t. The noise of rows is
     that of two independent test sets, ``z √2 σ``, where σ is the standard error of the mean over the rows:
     for error rates and counts from the pooled rate, for balanced errors from the confusion matrix of the
-    record, for the log loss and the Brier score from stored values. The noise of the error
-    bounds that of the calibration error, a sum over independent bins. Runs that share their test rows differ
-    by less, so this is the widest difference that can be called noise.
+    record, for the log loss and the Brier score from stored values; a row's Brier score bounds the square of
+    its gap in the calibration error. Runs that share their test rows differ by less, so this is the widest
+    difference that can be called noise.
 
     ``seeds`` are the reference runs of one experiment, method and classifier, and ``held_out`` is the share
     of the training rows for validation.
@@ -307,19 +307,17 @@ def _error_of_rows(
     metric: str, mean: float, record: Record, held_out: float, predictions: Path
 ) -> float | None:
     """Return the standard error of a metric over the test rows, or over the rows held out for validation."""
-    if metric == "test_calibration_error":
-        metric, mean = "test_error", record.metrics["test_error"]
     if metric in (*_COUNTS, *_SHARES) and (info := record.dataset_info):
-        n_rows = round(held_out * info.n_train) if metric == "validation_error" else info.n_test
+        n_rows = max(1, round(held_out * info.n_train)) if metric == "validation_error" else info.n_test
         unit = n_rows if metric in _COUNTS else 1
         rate = min(1.0, max(0.0, mean / unit))
         return unit * math.sqrt(rate * (1 - rate) / n_rows)
     if metric == "test_balanced_error" and record.confusion:
         return _balanced_standard_error(np.array(record.confusion.matrix))
-    losses = None
-    if metric == "test_brier":
-        losses = _stored(predictions, "brier")
-    elif metric == "test_log_loss" and (probability := _stored(predictions, "probability")) is not None:
+    losses = _stored(predictions, "brier") if metric in ("test_brier", "test_calibration_error") else None
+    if losses is not None and metric == "test_calibration_error":
+        return math.sqrt(losses.mean() / losses.size)
+    if metric == "test_log_loss" and (probability := _stored(predictions, "probability")) is not None:
         losses = -np.log(np.maximum(probability, np.finfo(np.float64).eps))
     return None if losses is None or losses.size < 2 else float(losses.std(ddof=1) / math.sqrt(losses.size))
 

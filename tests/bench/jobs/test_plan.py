@@ -262,11 +262,10 @@ def test_jobs_of_several_methods_hold_little_estimated_work_with_the_same_seeds(
     ],
 )
 def test_large_jobs_on_one_machine_share_its_cores_and_memory(monkeypatch, cores, local, attempt, threads):
-    monkeypatch.setattr("eigenbench.bench.jobs.workflow.free_megabytes", lambda: 12_000.0)
-    snakemake = SimpleNamespace(cores=cores, local_exec=local, is_main_process=True, storage_settings=None)
-    bench = Workflow(
-        {"suites": ["quick"]}, SUITES.parent / "config.yaml", SUITES, snakemake=snakemake, check=False
-    )
+    monkeypatch.setattr("eigenbench.bench.jobs.workflow.free_megabytes", lambda: 24_000.0)
+    settings = {"resource_settings": SimpleNamespace(cores=cores), "storage_settings": None}
+    workflow = SimpleNamespace(local_exec=local, is_main_process=True, **settings)
+    bench = Workflow({"suites": ["quick"]}, SUITES / "x", SUITES, snakemake=workflow, check=False)
     assert bench.threads("quick/mnist/gem", attempt) == threads
 
 

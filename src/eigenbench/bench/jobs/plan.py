@@ -126,6 +126,11 @@ class SuitePlan:
         """All runs of the suite."""
         return [run for method in self.methods for run in method.runs]
 
+    @cached_property
+    def n_large(self) -> int:
+        """The number of runs that are jobs of their own."""
+        return sum(len(method.runs) for method in self.methods if not method.shares_jobs)
+
     @property
     def imports(self) -> list[str]:
         """Folders of results that one import into MLflow covers: a short suite, or an experiment."""

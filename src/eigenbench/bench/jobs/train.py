@@ -40,8 +40,7 @@ def train(context: JobContext, classifier: str, seed: int) -> None:
     """Search, fit and test a run, and write its model, its predictions and its record."""
     spec = context.spec
     started = now()
-    obstacle = context.obstacle()
-    reports = [obstacle] if obstacle else []
+    reports = [obstacle] if (obstacle := context.obstacle()) else []
     if not obstacle and spec.searches(classifier):
         logger.info("search %s, %s, seed %d", spec.method, classifier, seed)
         begun = time.perf_counter()

@@ -150,17 +150,15 @@ class Workflow:
         return spec if classifier is None else spec.of_run(classifier)
 
     def threads(self, folder: str, attempt: int) -> int:
-        """Return the threads of a large job; one machine runs as many at once as free memory suffices for.
-
-        Fewer threads each are faster. Measurements of time have all threads, jobs on a cluster 8.
-        """
+        """Return the threads of a large job; one machine runs as many fits as find twice their memory."""
         snakemake, method = self.attempts.snakemake, self._methods[folder]
-        if snakemake.cores and method.exclusive:
-            return snakemake.cores
-        if not (snakemake.cores and snakemake.local_exec and snakemake.is_main_process):
+        cores = snakemake.resource_settings.cores
+        if cores and method.exclusive:
+            return cores
+        if method.spec.protocol or not (cores and snakemake.local_exec and snakemake.is_main_process):
             return 8
-        at_once = min(len(self.plans[method.spec.suite].runs), int(self._free_mb / (LARGE_MB << attempt - 1)))
-        return -(-snakemake.cores // max(1, at_once))
+        at_once = min(self.plans[method.spec.suite].n_large, int(self._free_mb / (LARGE_MB << attempt)))
+        return -(-cores // max(1, at_once))
 
     @cached_property
     def expected_seconds(self) -> dict[str, float]:

@@ -209,6 +209,8 @@ def linked_scores(
 class _Pass:
     """State that the two passes of a round share: the maps so far, and the changed scores."""
 
+    _add: Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None], None]
+
     def __init__(self, coef: np.ndarray, intercept: np.ndarray, link: np.ndarray) -> None:
         self._maps = coef, intercept, link
         self.n_classes = intercept.shape[1]
@@ -224,9 +226,6 @@ class _Pass:
     ) -> None:
         """Add the rows of a block; those held out count nothing."""
         self._add(block, codes, np.where(held_out, 0.0, 1.0 if weights is None else weights), scores)
-
-    def _add(self, block: np.ndarray, codes: np.ndarray, w: np.ndarray, scores: np.ndarray | None) -> None:
-        raise NotImplementedError
 
     def slices(self, scores: np.ndarray) -> list[slice]:
         return row_slices(len(scores), 4 * self.n_classes * scores.itemsize, POWER_BYTES)

@@ -277,8 +277,7 @@ def mean_loss(loss: LabelLoss, weights: np.ndarray, features: Features, targets:
 
 def prior_logits(targets: Targets, *, multinomial: bool) -> np.ndarray:
     """Return the logits (c,) of the label frequencies, each with one half more, where descent starts."""
-    labels = targets.labels
-    n, c = labels.shape
+    labels, (n, c) = targets.labels, targets.labels.shape
     weights = None if targets.weights is None else np.repeat(targets.weights, np.diff(labels.indptr))
     counts = np.bincount(labels.indices, weights, minlength=c)
     others = n + 0.5 * c if multinomial else n - counts + 0.5
