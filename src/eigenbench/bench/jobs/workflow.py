@@ -150,7 +150,7 @@ class Workflow:
         return spec if classifier is None else spec.of_run(classifier)
 
     def threads(self, folder: str, attempt: int) -> int:
-        """Return the threads of a large job; on one machine, fits share cores and memory (docs/cluster.md)."""
+        """Return the threads of a large job; on one machine fits share cores and memory (docs/cluster.md)."""
         snakemake, method = self.attempts.snakemake, self._methods[folder]
         cores = snakemake.resource_settings.cores
         if cores and method.exclusive:
