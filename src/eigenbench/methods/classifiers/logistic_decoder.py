@@ -31,7 +31,7 @@ _STEP_BYTES = 2**18
 
 
 class Labels(NamedTuple):
-    """Places of the elements of a CSR array."""
+    """Places of the stored elements of a CSR array (n, c): indices (m,), indptr (n + 1,)."""
 
     indices: np.ndarray
     indptr: np.ndarray
